@@ -1,0 +1,39 @@
+# One function per kind of target, so that a module's CMakeLists.txt states its
+# place in the layering and nothing else.
+
+add_library(attn_options INTERFACE)
+target_compile_options(attn_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+if(ATTN_WERROR)
+  target_compile_options(attn_options INTERFACE -Werror)
+endif()
+
+# attn_module(NAME [USES module...] [LINK library...])
+#   A folder of harness/ = a layer. USES names the layers it may include;
+#   tests/lint proves that the includes agree. Every *.cpp of the folder is compiled.
+function(attn_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 module "" "" "USES;LINK")
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(TRANSFORM module_USES PREPEND attn_)
+  if(sources)
+    add_library(attn_${name} STATIC ${sources})
+    target_link_libraries(attn_${name} PUBLIC ${module_USES} ${module_LINK} PRIVATE attn_options)
+    target_include_directories(attn_${name} PUBLIC ${PROJECT_SOURCE_DIR}/harness)
+  else()
+    add_library(attn_${name} INTERFACE)
+    target_link_libraries(attn_${name} INTERFACE ${module_USES} ${module_LINK})
+    target_include_directories(attn_${name} INTERFACE ${PROJECT_SOURCE_DIR}/harness)
+  endif()
+endfunction()
+
+# attn_plugin(NAME SOURCE [LINK library...] [DESTINATION dir])
+#   A shared library that exports the one symbol of the C ABI and nothing else.
+function(attn_plugin name source)
+  cmake_parse_arguments(PARSE_ARGV 2 plugin "" "DESTINATION" "LINK")
+  if(NOT plugin_DESTINATION)
+    set(plugin_DESTINATION ${ATTN_BACKEND_DIRECTORY})
+  endif()
+  add_library(${name} MODULE ${source})
+  target_link_libraries(${name} PRIVATE attn_abi attn_options ${plugin_LINK})
+  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL)
+  set_target_properties(${name} PROPERTIES PREFIX "lib" LIBRARY_OUTPUT_DIRECTORY ${plugin_DESTINATION})
+endfunction()
