@@ -30,8 +30,8 @@ class ChildProcess {
   // descriptor 3 and records writable on descriptor 4. The child is killed when this process dies. Throws Error when it cannot be started.
   explicit ChildProcess(const std::vector<std::string>& command);
   ~ChildProcess();  // kills what still lives
-  ChildProcess(ChildProcess&&) = default;
-  ChildProcess& operator=(ChildProcess&&) = delete;
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
 
   static constexpr int kRequests = 3, kRecords = 4;
 
