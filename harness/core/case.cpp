@@ -1,0 +1,186 @@
+#include "core/case.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "abi/attn_abi.h"
+#include "abi/attn_dtype.hpp"
+#include "base/error.hpp"
+
+namespace attn {
+namespace {
+
+bool has_diagonal(const Case& c) { return c.mask == MaskKind::causal || c.window_left >= 0 || c.window_right >= 0; }
+
+bool has_lengths(const Case& c) { return !c.lengths_q.empty() || !c.lengths_kv.empty(); }
+
+double bytes_of(DType dtype) { return static_cast<double>(element_bytes(static_cast<std::int32_t>(dtype))); }
+
+// Rows and keys of every sequence are equal: top left and bottom right are then the same.
+bool square(const Case& c) {
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    if (rows_of(c, b) != keys_of(c, b)) return false;
+  return true;
+}
+
+}  // namespace
+
+std::int64_t rows_of(const Case& c, std::int64_t b) { return c.lengths_q.empty() ? c.seq_q : c.lengths_q[static_cast<std::size_t>(b)]; }
+std::int64_t keys_of(const Case& c, std::int64_t b) { return c.lengths_kv.empty() ? c.seq_kv : c.lengths_kv[static_cast<std::size_t>(b)]; }
+
+std::int64_t diagonal_offset(const Case& c, std::int64_t b) {
+  return c.alignment == Alignment::bottom_right ? keys_of(c, b) - rows_of(c, b) : 0;
+}
+
+KeyRange visible_keys(const Case& c, std::int64_t b, std::int64_t row) {
+  const std::int64_t keys = keys_of(c, b), own = row + diagonal_offset(c, b);
+  KeyRange range{0, row < rows_of(c, b) ? keys : 0};
+  if (c.mask == MaskKind::causal) range.end = std::min(range.end, own + 1);
+  if (c.window_right >= 0) range.end = std::min(range.end, own + c.window_right + 1);
+  if (c.window_left >= 0) range.first = std::max(range.first, own - c.window_left);
+  range.end = std::max(range.end, range.first);
+  return range;
+}
+
+bool may_have_dead_rows(const Case& c) {
+  // Any tensor that hides keys can hide them all together with causality or a window; all_true and a square causal one cannot alone.
+  if (c.mask == MaskKind::tensor && c.mask_tensor.fill == MaskFill::minus_infinity && c.mask_tensor.pattern != MaskPattern::all_true)
+    if (c.mask_tensor.pattern != MaskPattern::causal || has_diagonal(c) || !square(c)) return true;
+  for (std::int64_t b = 0; b < c.batch; ++b) {
+    const std::int64_t rows = rows_of(c, b);
+    if (rows == 0) continue;
+    // Visibility moves with the row, so the first and the last row are the extremes.
+    if (visible_keys(c, b, 0).size() == 0 || visible_keys(c, b, rows - 1).size() == 0) return true;
+  }
+  return false;
+}
+
+double resolved_scale(const Case& c) { return c.scale.value_or(1.0 / std::sqrt(static_cast<double>(c.head_dim))); }
+
+std::vector<double> default_slopes(std::int64_t heads) {
+  const auto geometric = [](std::int64_t n) {
+    std::vector<double> slopes;
+    for (std::int64_t i = 1; i <= n; ++i) slopes.push_back(std::exp2(-8.0 * static_cast<double>(i) / static_cast<double>(n)));
+    return slopes;
+  };
+  std::int64_t power = 1;
+  while (power * 2 <= heads) power *= 2;
+  std::vector<double> slopes = geometric(power);
+  const std::vector<double> finer = geometric(2 * power);
+  for (std::size_t i = 0; static_cast<std::int64_t>(slopes.size()) < heads; i += 2) slopes.push_back(finer[i]);
+  return slopes;
+}
+
+std::vector<double> resolved_slopes(const Case& c) {
+  if (!c.alibi) return {};
+  return c.alibi->empty() ? default_slopes(c.heads) : *c.alibi;
+}
+
+std::optional<std::string> impossible(const Case& c) {
+  const auto positive = [](std::int64_t value) { return value > 0; };
+  for (const auto& [name, value] : {std::pair{"batch", c.batch}, {"heads", c.heads}, {"heads_kv", c.heads_kv}, {"seq_q", c.seq_q}, {"seq_kv", c.seq_kv},
+                                    {"head_dim", c.head_dim}, {"head_dim_v", c.head_dim_v}})
+    if (!positive(value)) return fmt::format("{} is {}; it must be at least 1", name, value);
+  if (c.heads % c.heads_kv != 0) return fmt::format("heads {} is no multiple of heads_kv {}", c.heads, c.heads_kv);
+  if (has_diagonal(c) && !c.alignment && c.seq_q != c.seq_kv)
+    return fmt::format("alignment is required (top_left or bottom_right): causal or a window is set and seq_q {} differs from seq_kv {}", c.seq_q, c.seq_kv);
+  const auto fits = [&](const std::vector<std::int64_t>& lengths, const char* name, std::int64_t longest) -> std::optional<std::string> {
+    if (lengths.empty()) return std::nullopt;
+    if (static_cast<std::int64_t>(lengths.size()) != c.batch) return fmt::format("lengths.{} has {} entries, but batch is {}", name, lengths.size(), c.batch);
+    for (const std::int64_t length : lengths)
+      if (length < 0 || length > longest) return fmt::format("lengths.{} holds {}; allowed are 0 to {}", name, length, longest);
+    return std::nullopt;
+  };
+  if (auto why = fits(c.lengths_q, "q", c.seq_q)) return why;
+  if (auto why = fits(c.lengths_kv, "kv", c.seq_kv)) return why;
+  if (c.alibi && !c.alibi->empty() && static_cast<std::int64_t>(c.alibi->size()) != c.heads)
+    return fmt::format("alibi.slopes has {} entries, but heads is {}", c.alibi->size(), c.heads);
+  if (c.page_size < 0) return fmt::format("page_size is {}; it must be at least 1", c.page_size);
+  if (c.page_size > 0 && c.lengths_kv.empty()) return "page_size needs lengths.kv";
+  if (c.page_size == 0 && c.page_order != PageOrder::sequential) return "page_order needs page_size";
+  if (c.layout == Layout::thd && (c.lengths_q.empty() || c.lengths_kv.empty())) return "layout thd needs lengths.q and lengths.kv";
+  if (c.layout == Layout::packed_qkv) {
+    if (c.seq_q != c.seq_kv || c.head_dim != c.head_dim_v || c.dtype != c.dtype_kv || c.page_size > 0)
+      return "layout packed_qkv needs seq_q = seq_kv, head_dim = head_dim_v, dtype = dtype_kv and no pages";
+    if (!(c.strides == Strides{})) return "layout packed_qkv leaves no room for strides";
+  }
+  if (!(c.softcap >= 0) || !std::isfinite(c.softcap)) return fmt::format("softcap is {}; it must be a finite number, 0 or more", c.softcap);
+  if (c.scale && !std::isfinite(*c.scale)) return fmt::format("scale is {}; it must be a finite number", *c.scale);
+  if (!(c.dropout >= 0 && c.dropout < 1)) return fmt::format("dropout is {}; it must be in [0, 1)", c.dropout);
+  if (c.window_left < -1 || c.window_right < -1) return "a window's bounds are -1 (unbounded) or more";
+  if (c.pass == Pass::forward && c.grad_layout != GradLayout::like_output) return "grad_layout needs pass: backward or forward_backward";
+  return std::nullopt;
+}
+
+std::uint64_t needs(const Case& c) {
+  constexpr std::uint64_t by_dtype[] = {ATTN_CAN_FP32, ATTN_CAN_FP16, ATTN_CAN_BF16, ATTN_CAN_FP8, ATTN_CAN_FP8};
+  std::uint64_t bits = by_dtype[static_cast<int>(c.dtype)] | by_dtype[static_cast<int>(c.dtype_kv)];
+  const auto need = [&](bool condition, std::uint64_t bit) { bits |= condition ? bit : 0; };
+  need(c.dtype != c.dtype_kv, ATTN_CAN_MIXED_KV);
+  need(c.heads != c.heads_kv, ATTN_CAN_GQA);
+  need(c.head_dim != c.head_dim_v, ATTN_CAN_HEAD_DIM_V);
+  need(c.mask == MaskKind::causal, ATTN_CAN_CAUSAL);
+  // ALiBi counts distance from the diagonal; moving it shifts a row's scores by one constant only while no distance changes sign, so it anchors too.
+  if ((has_diagonal(c) || c.alibi) && !square(c))
+    bits |= c.alignment == Alignment::bottom_right ? ATTN_CAN_ALIGN_BOTTOM_RIGHT : ATTN_CAN_ALIGN_TOP_LEFT;
+  need(c.window_left >= 0 || c.window_right >= 0, ATTN_CAN_WINDOW);
+  need(c.softcap != 0, ATTN_CAN_SOFTCAP);
+  need(c.scale && *c.scale != resolved_scale(Case{.head_dim = c.head_dim}), ATTN_CAN_SCALE);
+  need(c.alibi.has_value(), ATTN_CAN_ALIBI);
+  need(c.mask == MaskKind::tensor, c.mask_tensor.dtype == MaskDType::boolean ? ATTN_CAN_MASK_BOOL : ATTN_CAN_MASK_ADDITIVE);
+  need(has_lengths(c), c.layout == Layout::thd ? ATTN_CAN_RAGGED : ATTN_CAN_LENGTHS);
+  need(c.page_size > 0, ATTN_CAN_PAGED);
+  need(c.pass != Pass::forward, ATTN_CAN_BACKWARD);
+  need(c.deterministic, ATTN_CAN_DETERMINISTIC);
+  need(c.dropout != 0, ATTN_CAN_DROPOUT);
+  need(!(c.strides == Strides{}), ATTN_CAN_STRIDED);
+  if (may_have_dead_rows(c)) {
+    constexpr std::uint64_t by_policy[] = {ATTN_CAN_DEAD_ZERO, ATTN_CAN_DEAD_NAN, ATTN_CAN_DEAD_MEAN};
+    bits |= by_policy[static_cast<int>(c.dead_rows)];
+  }
+  return bits;
+}
+
+std::string words_of_bits(std::uint64_t bits) {
+  static constexpr const char* kWords[] = {"fp32",     "fp16",    "bf16",          "fp8",     "mixed dtype_kv", "gqa",       "head_dim_v",  "causal",   "top_left",
+                                           "bottom_right", "window", "softcap",   "scale",   "alibi",  "bool mask", "additive mask", "lengths", "ragged (thd)", "paged",
+                                           "backward", "deterministic", "dropout", "strides", "dead_rows zero", "dead_rows nan", "dead_rows mean", "lse"};
+  std::string text;
+  for (std::size_t i = 0; i < std::size(kWords); ++i)
+    if (bits >> i & 1) text += (text.empty() ? "" : ", ") + std::string(kWords[i]);
+  return text;
+}
+
+double flops(const Case& c) {
+  double pairs = 0;
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    for (std::int64_t row = 0; row < rows_of(c, b); ++row) pairs += static_cast<double>(visible_keys(c, b, row).size());
+  const double forward = 2.0 * pairs * static_cast<double>(c.heads) * static_cast<double>(c.head_dim + c.head_dim_v);
+  switch (c.pass) {
+    case Pass::forward: return forward;
+    case Pass::backward: return 2.5 * forward;
+    default: return 3.5 * forward;
+  }
+}
+
+double minimal_bytes(const Case& c) {
+  double rows = 0, keys = 0;
+  for (std::int64_t b = 0; b < c.batch; ++b) {
+    rows += static_cast<double>(rows_of(c, b));
+    keys += static_cast<double>(keys_of(c, b));
+  }
+  const auto d = static_cast<double>(c.head_dim), dv = static_cast<double>(c.head_dim_v);
+  const double q = rows * static_cast<double>(c.heads) * d * bytes_of(c.dtype), o = rows * static_cast<double>(c.heads) * dv * bytes_of(c.dtype);
+  const double kv = keys * static_cast<double>(c.heads_kv) * (d + dv) * bytes_of(c.dtype_kv);
+  double bytes = c.pass == Pass::backward ? 0 : q + kv + o;
+  if (c.pass != Pass::forward) bytes += 2 * (q + kv + o) ;  // reads q k v o dout, writes dq dk dv
+  if (c.mask == MaskKind::tensor) {
+    double elements = 1;
+    const double sizes[] = {static_cast<double>(c.batch), static_cast<double>(c.heads), static_cast<double>(c.seq_q), static_cast<double>(c.seq_kv)};
+    for (std::size_t i = 0; i < 4; ++i) elements *= c.mask_tensor.full[i] ? sizes[i] : 1;
+    bytes += elements * (c.mask_tensor.dtype == MaskDType::boolean ? 1 : bytes_of(c.dtype));
+  }
+  return bytes;
+}
+
+}  // namespace attn
