@@ -55,7 +55,8 @@ bool may_have_dead_rows(const Case& c) {
   return false;
 }
 
-double resolved_scale(const Case& c) { return c.scale.value_or(1.0 / std::sqrt(static_cast<double>(c.head_dim))); }
+double default_scale(const Case& c) { return 1.0 / std::sqrt(static_cast<double>(c.head_dim)); }
+double resolved_scale(const Case& c) { return c.scale.value_or(default_scale(c)); }
 
 std::vector<double> default_slopes(std::int64_t heads) {
   const auto geometric = [](std::int64_t n) {
@@ -125,7 +126,7 @@ std::uint64_t needs(const Case& c) {
     bits |= c.alignment == Alignment::bottom_right ? ATTN_CAN_ALIGN_BOTTOM_RIGHT : ATTN_CAN_ALIGN_TOP_LEFT;
   need(c.window_left >= 0 || c.window_right >= 0, ATTN_CAN_WINDOW);
   need(c.softcap != 0, ATTN_CAN_SOFTCAP);
-  need(c.scale && *c.scale != resolved_scale(Case{.head_dim = c.head_dim}), ATTN_CAN_SCALE);
+  need(resolved_scale(c) != default_scale(c), ATTN_CAN_SCALE);
   need(c.alibi.has_value(), ATTN_CAN_ALIBI);
   need(c.mask == MaskKind::tensor, c.mask_tensor.dtype == MaskDType::boolean ? ATTN_CAN_MASK_BOOL : ATTN_CAN_MASK_ADDITIVE);
   need(has_lengths(c), c.layout == Layout::thd ? ATTN_CAN_RAGGED : ATTN_CAN_LENGTHS);
@@ -173,7 +174,7 @@ double minimal_bytes(const Case& c) {
   const double q = rows * static_cast<double>(c.heads) * d * bytes_of(c.dtype), o = rows * static_cast<double>(c.heads) * dv * bytes_of(c.dtype);
   const double kv = keys * static_cast<double>(c.heads_kv) * (d + dv) * bytes_of(c.dtype_kv);
   double bytes = c.pass == Pass::backward ? 0 : q + kv + o;
-  if (c.pass != Pass::forward) bytes += 2 * (q + kv + o) ;  // reads q k v o dout, writes dq dk dv
+  if (c.pass != Pass::forward) bytes += 2 * (q + kv + o);  // reads q k v o dout, writes dq dk dv
   if (c.mask == MaskKind::tensor) {
     double elements = 1;
     const double sizes[] = {static_cast<double>(c.batch), static_cast<double>(c.heads), static_cast<double>(c.seq_q), static_cast<double>(c.seq_kv)};

@@ -60,7 +60,8 @@ Case parse_case_id(const std::string& id);
 // The first rule of DESIGN's table that `value` breaks ("heads 6 is no multiple of heads_kv 4"), or nothing.
 std::optional<std::string> impossible(const Case& value);
 
-double resolved_scale(const Case& value);
+double default_scale(const Case& value);   // 1/sqrt(head_dim)
+double resolved_scale(const Case& value);  // the case's, or the default
 // One slope per head: `explicit` ones, or the geometric ones of Press et al. 2022 (arXiv 2108.12409) for any head count.
 std::vector<double> resolved_slopes(const Case& value);
 std::vector<double> default_slopes(std::int64_t heads);
