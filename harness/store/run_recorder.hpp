@@ -1,0 +1,29 @@
+#pragma once
+// Follows a run and stores it: a measurement as soon as it exists, its verdict when it is judged for good.
+
+#include <map>
+#include <set>
+
+#include "store/history.hpp"
+
+namespace attn {
+
+// `run` gives run_id, started_at, commit_id and command. A measurement that is announced again brings its further blocks. `finished` stores environments,
+// verdicts and the exit code, and whatever rows were never announced.
+class RunRecorder : public RunObserver {
+ public:
+  RunRecorder(History& history, const RunResult& run);
+  void trial_measured(const Trial& trial, const Measurement& measurement) override;
+  void finished(const RunResult& result) override;
+
+ private:
+  struct Stored {
+    MeasurementId id{};
+    std::size_t blocks = 0;
+  };
+  History& history_;
+  std::string run_id_;
+  std::map<std::int64_t, Stored> stored_;  // by Trial::index
+};
+
+}  // namespace attn
