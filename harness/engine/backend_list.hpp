@@ -1,0 +1,24 @@
+#pragma once
+// A backend's C table, checked before it is believed.
+
+#include <cstdint>
+#include <string>
+
+#include "abi/attn_abi.h"
+#include "core/case.hpp"
+#include "core/records.hpp"
+
+namespace attn {
+
+// Why the list cannot be used at all ("built for ABI 3, this engine speaks 1"); empty when it can.
+std::string list_fault(const attn_backend_list* list);
+// Why a table cannot be used (too small, a null function); empty when it can.
+std::string table_fault(const attn_backend* table);
+BackendFacts backend_facts(const attn_backend& table);
+// The table of `name`. Throws Error that lists the names there are; also when the name stands twice.
+const attn_backend& find_backend(const attn_backend_list& list, const std::string& name);
+
+// `value` as the ABI asks it; `id` must outlive the result.
+attn_problem make_problem(const Case& value, const std::string& id, std::uint64_t seed);
+
+}  // namespace attn

@@ -1,0 +1,33 @@
+#pragma once
+// Host memory with red zones: a pattern before and after the payload that shows a write out of bounds.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace attn {
+
+class GuardedBuffer {
+ public:
+  static constexpr std::size_t kGuardBytes = 4096, kAlignment = 256;
+
+  GuardedBuffer() = default;
+  // Payload of `bytes`, aligned to 256, uninitialised. `name` appears in messages. Throws Error when the memory is not to be had.
+  GuardedBuffer(std::string name, std::size_t bytes);
+  GuardedBuffer(GuardedBuffer&& other) noexcept;
+  GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
+  ~GuardedBuffer();
+
+  std::byte* data() const { return base_ ? base_ + kGuardBytes : nullptr; }
+  std::size_t bytes() const { return bytes_; }
+  // "wrote 4 bytes after the end of o (first at +0)", or nothing when both zones are whole. Mends the zones.
+  std::optional<std::string> damage();
+
+ private:
+  std::string name_;
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace attn

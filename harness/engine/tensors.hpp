@@ -1,0 +1,63 @@
+#pragma once
+// The tensors of one case in host memory: laid out as the case says, filled by its recipe, guarded against writes where none belong.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "abi/attn_abi.h"
+#include "core/case.hpp"
+#include "engine/guarded_buffer.hpp"
+#include "engine/tensor_view.hpp"
+
+namespace attn {
+
+class Tensors {
+ public:
+  // Throws Error when the case's tensors cannot be made here (ragged and paged layouts, gradients: not yet).
+  explicit Tensors(const Case& value);
+
+  // Bytes that the tensors of `value` take.
+  static double bytes_needed(const Case& value);
+
+  // Writes inputs and mask by the case's recipe; the addresses stay the same.
+  void fill(std::uint64_t seed);
+  // Marks every element of o as never written and points o at the harness's memory again.
+  void poison_output();
+  // What was written that must not be: red zones, gaps between o's elements, the inputs. Call after poison_output() and a call.
+  std::optional<std::string> damage();
+
+  attn_tensors* abi() { return &abi_; }
+  TensorView q() const { return q_.view; }
+  TensorView k() const { return k_.view; }
+  TensorView v() const { return v_.view; }
+  TensorView mask() const { return mask_.view; }  // empty without a mask tensor
+  // As o lies now: a backend with ATTN_FLAG_OWNS_OUTPUT may have pointed it elsewhere. Throws Error when it points nowhere.
+  TensorView output() const;
+  std::int64_t output_bytes() const { return static_cast<std::int64_t>(o_.storage->bytes()); }
+
+ private:
+  struct Tensor {
+    std::shared_ptr<GuardedBuffer> storage;  // shared by q, k, v of packed_qkv
+    TensorView view;
+    DLTensor dl{};
+    std::vector<std::int64_t> shape, strides;
+    std::int64_t pitch = 0;                  // elements from one row of head_dim to the next; the rest of it is a gap
+  };
+  void make(Tensor& tensor, const char* name, std::int32_t dtype, const std::array<std::int64_t, 4>& shape, Layout layout, StrideKind kind);
+  void make_vector(Tensor& tensor, const char* name, std::size_t count, DLDataType type);
+  void point(Tensor& tensor, DLDataType type);
+  std::uint64_t input_fingerprint() const;
+
+  Case value_;
+  Tensor q_, k_, v_, o_, mask_, alibi_, lengths_q_, lengths_kv_;
+  std::uint64_t fingerprint_ = 0;
+  attn_tensors abi_{};
+};
+
+// The bit pattern of an element of `dtype` that was never written: a NaN that no rounding of ours produces (0xff... for 8 bit).
+std::uint32_t poison_bits(std::int32_t dtype);
+
+}  // namespace attn

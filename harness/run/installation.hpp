@@ -1,0 +1,35 @@
+#pragma once
+// Where the parts of an installed tree lie, and which backends came with it.
+
+#include <string>
+#include <vector>
+
+#include "core/records.hpp"
+#include "core/suite.hpp"
+
+namespace attn {
+
+struct Installation {
+  std::string executable;  // attn-regress itself: it is also the native worker
+  std::string engine;      // <prefix>/lib/libattn_engine.so
+  std::string backends;    // folder of the built-in plugins, <prefix>/lib/attn-regress
+};
+
+// By the path of the running executable: <prefix>/bin/attn-regress. Build tree and installed tree have the same layout.
+Installation this_installation();
+
+// One plugin as a worker saw it. `fault` is set when it could not be loaded.
+struct PluginFacts {
+  std::string file;
+  std::string fingerprint;  // of the file's contents: tells two builds apart
+  Environment environment;
+  std::vector<BackendFacts> backends;
+  std::string fault;
+};
+
+// Loads `file` in a worker process and asks what it holds; an empty `file` asks for the engine and the environment alone.
+PluginFacts describe_plugin(const Installation& installation, const std::string& file);
+// Every built-in plugin, by file name.
+std::vector<PluginFacts> builtin_plugins(const Installation& installation);
+
+}  // namespace attn

@@ -1,0 +1,69 @@
+#pragma once
+// The parent: runs planned trials in worker processes, re-measures until the evidence suffices, judges. Never touches a device itself.
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "accounting/rules.hpp"
+#include "core/baseline.hpp"
+#include "core/run_result.hpp"
+#include "core/suite.hpp"
+#include "run/installation.hpp"
+
+namespace attn {
+
+// `--plugin NAME=FILE[:BACKEND]`: FILE runs as backend NAME, its key unchanged.
+struct PluginOverride {
+  std::string backend, file;
+  std::string name_in_file;  // empty: NAME, or the only backend in FILE
+};
+
+struct RunOptions {
+  Installation installation;
+  std::vector<PluginOverride> plugins;
+  std::set<Gate> gates{Gate::numerics, Gate::kernels, Gate::copies, Gate::kernel_path, Gate::latency, Gate::memory};
+  std::chrono::nanoseconds timeout = std::chrono::seconds(60);           // of one phase of a trial
+  std::chrono::nanoseconds prepare_timeout = std::chrono::minutes(10);   // of loading a plugin and of `open`
+  std::optional<std::chrono::nanoseconds> budget;                        // of the whole run: what is left then is skipped
+  std::optional<double> max_cost_flops;                                  // empty: the device's default, kCpuMaxCost
+  std::uint64_t seed = 1;
+  std::size_t first_blocks = 2, most_blocks = 5;                         // processes in which a latency is measured
+  bool require_baseline = false;
+  std::string commit_id;
+  std::vector<std::string> command;                                      // as typed, for the record
+  std::string today;                                                     // ISO date, for waivers
+};
+
+inline constexpr double kCpuMaxCost = 20e9;  // flops of a case that a CPU runs without being asked to
+
+struct PlannedSuite {
+  Suite suite;
+  std::vector<Trial> trials;
+};
+
+// Where baselines come from; null = there is none.
+class BaselineSource {
+ public:
+  virtual ~BaselineSource() = default;
+  virtual const Baseline* counts(const Measurement& measurement) const = 0;  // by arch
+  virtual const Baseline* times(const Measurement& measurement) const = 0;   // by platform
+};
+
+// `interrupted` is looked at several times a second; once true, the workers are stopped and what was measured is returned with ExitCode::interrupted.
+RunResult run(const std::vector<PlannedSuite>& suites, const RunOptions& options, const Rules& rules, const BaselineSource& baselines, RunObserver& observer,
+              const std::atomic<bool>& interrupted);
+
+// Whether each trial could run here, without running it: ok, unsupported, skipped (too costly) and the reason. In the order of `trials`.
+struct TrialSupport {
+  Status status = Status::ok;
+  std::string reason;
+  std::optional<std::int64_t> workspace_bytes;
+};
+std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOptions& options, const std::atomic<bool>& interrupted);
+
+}  // namespace attn
