@@ -29,6 +29,24 @@ inline std::uint16_t float_to_bf16(float value) {
   return static_cast<std::uint16_t>(bits >> 16);
 }
 
+// Without branches, because whole tensors pass through these two. A half's bits, moved to a float's place, are the value times 2^-112, subnormals included.
+inline float fp16_to_float(std::uint16_t half) {
+  const std::uint32_t sign = (half & 0x8000u) << 16, moved = (half & 0x7fffu) << 13;
+  const auto finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(moved) * 0x1p112f);
+  return std::bit_cast<float>(sign | ((half & 0x7c00u) == 0x7c00u ? moved | 0x7f800000u : finite));
+}
+
+inline std::uint16_t float_to_fp16(float value) {
+  const auto all = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = all & 0x7fffffffu;
+  const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;  // a carry moves into the exponent, up to infinity
+  // Added to 0.5, the last place of a float is 2^-24, a half's subnormal spacing: the addition rounds.
+  const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - std::bit_cast<std::uint32_t>(0.5f);
+  const std::uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+  const std::uint32_t bits = magnitude >= 0x47800000u ? large : magnitude < 0x38800000u ? subnormal : normal;
+  return static_cast<std::uint16_t>((all >> 16 & 0x8000u) | bits);
+}
+
 namespace detail {
 
 // A binary format with `exponent` and `mantissa` bits. With `has_infinity` false the all-ones pattern alone is NaN (OCP E4M3) and overflow gives NaN.
@@ -40,7 +58,6 @@ struct SmallFormat {
   constexpr std::uint32_t mantissa_mask() const { return (1u << mantissa) - 1u; }
 };
 
-inline constexpr SmallFormat kFp16{5, 10, true};
 inline constexpr SmallFormat kE4M3{4, 3, false};
 inline constexpr SmallFormat kE5M2{5, 2, true};
 
@@ -79,9 +96,6 @@ inline std::uint32_t narrow(float value, SmallFormat format) {
 }
 
 }  // namespace detail
-
-inline float fp16_to_float(std::uint16_t bits) { return detail::widen(bits, detail::kFp16); }
-inline std::uint16_t float_to_fp16(float value) { return static_cast<std::uint16_t>(detail::narrow(value, detail::kFp16)); }
 
 // Reads element `index` of an array of `dtype`.
 inline float load_element(const void* data, std::int64_t index, std::int32_t dtype) {
