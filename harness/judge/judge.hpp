@@ -1,0 +1,54 @@
+#pragma once
+// A measurement against its gates, expectations and baselines: the verdict, and what to blame. No input or output, no clock: the same input, the same verdict.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/baseline.hpp"
+#include "core/environment.hpp"
+#include "core/measurement.hpp"
+#include "core/suite.hpp"
+#include "core/verdict.hpp"
+#include "judge/select.hpp"
+#include "stats/interval.hpp"
+
+namespace attn {
+
+// Pointers may be null where said so; what they point at must outlive the call.
+struct JudgeInput {
+  const Measurement* measurement = nullptr;  // accounted (accounting/account.hpp), all blocks measured so far
+  const Environment* environment = nullptr;  // of this measurement; null: no causes are named
+  Gates gates;                               // gates_for(...)
+  std::vector<Expectation> expectations;     // expectations_for(...)
+  const Baseline* counts_baseline = nullptr; // looked up by arch; null: none
+  const Baseline* times_baseline = nullptr;  // looked up by platform; null: none
+  std::optional<Interval> control;           // how the control rows moved, control_ratio(...); empty: no control rows
+  std::size_t max_blocks = 5;                // the parent will measure no more than this
+  double resolution_ns = 0;                  // of the clock, when known to be coarser than the instrument's own
+  std::string latency_blocked;               // not empty: latency is not judged, and why ("another process computes on GPU 0: python3")
+};
+
+Verdict judge(const JudgeInput& input);
+
+// True when the latency is not settled and more blocks, measured in fresh processes and pooled with those there are, may settle it: a suspicion is confirmed
+// or cleared on fresh data, never rerun until it looks good. False once max_blocks are measured, or when the row fails for another reason anyway.
+bool wants_more_blocks(const JudgeInput& input);
+
+// One control row now and in the baseline.
+struct ControlRow {
+  const Measurement* measurement = nullptr;
+  const Baseline* baseline = nullptr;  // by platform; rows without one are left out
+};
+// How the machine moved: the middle one of the rows' ratios (device time). Empty when no row can be compared.
+std::optional<Interval> control_ratio(const std::vector<ControlRow>& rows);
+
+// Failures that a waiver covers become `waived`, shown with its reason and its last day; an expired waiver changes nothing but the message.
+// `today` is an ISO date.
+Verdict apply_waivers(Verdict verdict, const std::vector<Waiver>& waivers, const RowFacts& row, const std::string& today);
+
+// "torch 2.10.0 -> 2.11.0, OMP_NUM_THREADS unset -> 1": what differs between the baseline's libraries and switches and now; empty when nothing is known to.
+std::string cause_of_change(const Baseline& baseline, const Environment& environment);
+
+}  // namespace attn
