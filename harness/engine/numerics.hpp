@@ -1,0 +1,44 @@
+#pragma once
+// Is an output right? Every element written and finite, checked rows within the budget that a naive evaluation sets, and if not: what it equals instead.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/case.hpp"
+#include "core/measurement.hpp"
+#include "engine/reference.hpp"
+#include "engine/row_sample.hpp"
+
+namespace attn {
+
+struct CheckInput {
+  const Case* value = nullptr;
+  Operands operands;                    // as they were during the call
+  TensorView output;                    // (B, H, Sq, Dv)
+  TensorView lse;                       // (B, H, Sq, 1), fp32; empty = not checked
+  TensorView previous;                  // the output of a call on other inputs, to name a cached answer; empty = none
+  std::optional<std::uint32_t> poison;  // the bits of an element that was never written; none = not checked
+  std::uint64_t seed = 0;               // of the row sample
+  SampleLimits limits;
+};
+
+struct NumericsResult {
+  Status status = Status::ok;  // ok or wrong
+  std::string reason;          // one line when wrong
+  Numerics numerics;
+};
+
+// The budget of a row (DESIGN section 2): 2 x the naive evaluation's error + 2 ulp of the output's dtype at the row's largest |value|. The naive error
+// of a row is taken from all rows with about as many visible keys, in proportion to their noise, so that luck in one row does not count and a row of small
+// values is not excused by rows of large ones. The mean over all elements likewise.
+// A dead row must be exactly 0 (zero), all NaN (nan), or the mean within the budget. Rows past lengths_q may hold anything finite or stay unwritten.
+// With dropout only writing and finiteness are checked, and that the output is not the one without dropout.
+// Costs a few evaluations of `limits.flops`, about twenty when the answer is wrong, on several threads.
+NumericsResult check_output(const CheckInput& input);
+
+// The reference and the judgement against values computed by hand (probes P1 to P7) and against a reference degraded to bf16, which must be noticed. Returns
+// what is wrong with them, or nothing.
+std::optional<std::string> reference_self_test();
+
+}  // namespace attn

@@ -1,0 +1,60 @@
+#pragma once
+// Attention of single rows on the host, twice: in double precision from the inputs as the backend sees them (what is right), and as a naive
+// implementation in the case's own dtype would (how far off one may be).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/case.hpp"
+#include "engine/tensor_view.hpp"
+
+namespace attn {
+
+struct Operands {
+  TensorView q, k, v;  // (B, H, Sq, D), (B, Hkv, Skv, D), (B, Hkv, Skv, Dv)
+  TensorView mask;     // as fill_mask; empty without a mask tensor
+};
+
+struct Row {
+  std::int64_t batch = 0, head = 0, row = 0;
+  bool operator==(const Row&) const = default;
+};
+
+// Which KV head a query head reads: h / (H / Hkv), h % Hkv, or h / Hkv.
+enum class HeadMap { grouped, modulo, divided_by_kv };
+
+// A case as a backend may have read it; `text` is empty for the right reading, else "softcap ignored".
+struct Reading {
+  Case value;
+  HeadMap head_map = HeadMap::grouped;
+  bool mask_inverted = false;
+  std::string text;
+};
+
+struct Evaluation {
+  std::int64_t columns = 0;            // head_dim_v
+  std::vector<double> out;             // (rows, columns)
+  std::vector<double> lse;             // (rows), natural logarithm; -inf for a row with no visible key
+  std::vector<double> noise;           // (rows): sqrt(sum over keys of (weight * largest |v| of the key)^2), to which rounding errors are proportional
+  std::vector<std::int64_t> visible;   // (rows): keys that are left
+};
+
+// score = softcap(scale * q.k) - slope * |row + diagonal offset - key| + additive mask; softmax over the visible keys; times v. A row with no visible key
+// follows dead_rows (mean: over the valid keys of its sequence, 0 when there are none). A row past lengths_q is 0. Slopes are rounded to float, as the
+// backend gets them. Several threads.
+Evaluation reference(const Reading& reading, const Operands& operands, std::span<const Row> rows);
+
+// The same rows with every step rounded to the case's dtype: q.k (summed in float), scaling, softcap, bias, mask, weights, output (summed in float). In
+// 8 bit the scores are kept in bf16 and the weights are rounded before they are divided by their sum, as kernels in 8 bit do.
+Evaluation naive(const Reading& reading, const Operands& operands, std::span<const Row> rows);
+
+// True when causality, window, lengths and the mask tensor leave the row no key. Needs no q, k or v.
+bool is_dead(const Reading& reading, const TensorView& mask, const Row& row);
+
+// Readings that are likely mistakes for this case: an argument ignored, the other alignment, a window one key off, the mask's sense, the head map, another
+// policy of dead rows. Some may have the same answer as the right reading.
+std::vector<Reading> misreadings(const Case& value);
+
+}  // namespace attn
