@@ -25,15 +25,20 @@ function(attn_module name)
   endif()
 endfunction()
 
+set(ATTN_PLUGIN_EXPORTS ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
+
 # attn_plugin(NAME SOURCE [LINK library...] [DESTINATION dir])
 #   A shared library that exports the one symbol of the C ABI and nothing else.
 function(attn_plugin name source)
   cmake_parse_arguments(PARSE_ARGV 2 plugin "" "DESTINATION" "LINK")
   if(NOT plugin_DESTINATION)
     set(plugin_DESTINATION ${ATTN_BACKEND_DIRECTORY})
+    set_property(GLOBAL APPEND PROPERTY ATTN_PLUGINS ${name})
   endif()
   add_library(${name} MODULE ${source})
   target_link_libraries(${name} PRIVATE attn_abi attn_options ${plugin_LINK})
-  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL)
+  # The version script also hides libstdc++'s unique symbols, which would join two plugins' copies and keep a closed plugin loaded.
+  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--version-script=${ATTN_PLUGIN_EXPORTS})
+  set_target_properties(${name} PROPERTIES LINK_DEPENDS ${ATTN_PLUGIN_EXPORTS})
   set_target_properties(${name} PROPERTIES PREFIX "lib" LIBRARY_OUTPUT_DIRECTORY ${plugin_DESTINATION})
 endfunction()
