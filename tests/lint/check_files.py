@@ -22,7 +22,7 @@ def head_fault(lines):
         if not re.match(r"// \S", line):
             break
         sentence += line[2:]
-    if not re.search(r"\w.*[.](\s|$)", sentence):
+    if not re.search(r"\w.*[.?](\s|$)", sentence):
         return 2, "the sentence that says what the file is for ends with a full stop"
     return None
 

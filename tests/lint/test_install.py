@@ -127,6 +127,14 @@ class Install(PlantedTree):
         self.assertEqual(done.returncode, 4)
         self.assertIn("CMake 3.18.4 found", done.stderr)
 
+    def test_a_cmake_that_apt_brings_may_be_too_old(self):
+        self.remove("cmake")
+        self.apt(f"printf '#!{self.root}/bin/bash\\necho cmake version 3.18.4' >$root/bin/cmake; {shutil.which('chmod')} +x $root/bin/cmake")
+        done = self.install()
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("installing cmake\n", done.stderr)
+        self.assertIn("CMake 3.18.4 found", done.stderr)
+
     def test_elsewhere_than_on_debian_the_needs_are_told_and_the_build_goes_on(self):
         self.remove("dpkg-query", "apt-get")
         done = self.install()
