@@ -9,6 +9,9 @@
 
 namespace attn {
 
+// The dtype of a view of a boolean mask: one byte an element, 1 = visible. No attn_dtype; TensorView::load and store do not know it.
+inline constexpr std::int32_t kBoolByte = 1000;
+
 // Shapes: q (B, H, Sq, D), k (B, Hkv, Skv, D), v (B, Hkv, Skv, Dv). Where indices share an element (stride 0, or overlapping strides), the lowest of them
 // names its value. Recipes:
 //   normal           deviation 1
@@ -24,8 +27,8 @@ namespace attn {
 // visibility and kv_head.
 void fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, const TensorView& k, const TensorView& v);
 
-// `mask` is (B|1, H|1, Sq|1, Skv|1) as mask_tensor.full says; its sizes may be given as 1 or as whole with stride 0. A boolean mask is one byte an element (1 =
-// visible) whatever mask.dtype says; an additive one has the case's dtype, holds fill where a key is hidden, else 0. Patterns:
+// `mask` is (B|1, H|1, Sq|1, Skv|1) as mask_tensor.full says; its sizes may be given as 1 or as whole with stride 0. A boolean mask holds bytes (kBoolByte),
+// an additive one has the case's dtype and holds fill where a key is hidden, else 0. Patterns:
 //   causal     key j of row i is visible when j <= i + (bottom_right: seq_kv - seq_q); one row for all (Sq = 1 in the mask) is the last row
 //   random     half of the keys; always the key on the row's diagonal, moved into the keys; additive: visible keys carry a normal bias
 //   all_true   every key
