@@ -1,0 +1,95 @@
+#include "report/table.hpp"
+
+#include <fmt/format.h>
+
+#include "report/findings.hpp"
+#include "report/grid.hpp"
+#include "report/printable.hpp"
+#include "report/row_values.hpp"
+#include "report/units.hpp"
+
+// How to read a cell: "?" = measured, but this could not be counted; empty = there was nothing to measure.
+
+namespace attn {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+
+std::vector<GridColumn> columns() {
+  return {{"backend", false, false, 0}, {"verdict", false, false, 0}, {"device time", true, false, 0}, {"vs base", true, false, 0},
+          {"host time", true, false, 4}, {"kernels", true, false, 0}, {"copies", false, false, 0},     {"path", false, false, 3},
+          {"max error", true, false, 2}, {"reason", false, true, 1}};
+}
+
+std::string count_text(const std::optional<CountRange>& count) { return count ? to_string(*count) : "?"; }
+
+std::string copies_text(const Counts& counts) {
+  std::string text = count_text(counts.copies);
+  if (counts.copy_bytes && counts.copy_bytes->high > 0) text += " (" + bytes_text(static_cast<double>(counts.copy_bytes->high)) + ")";
+  return text;
+}
+
+std::vector<GridCell> cells(const Row& row) {
+  const Measurement& m = row.measurement;
+  const bool ran = m.status == Status::ok || m.status == Status::wrong;
+  const auto device = median_time(m, &Block::device_ns);
+  const auto ratio = device_ratio(row);
+  const auto host = notable_host_ns(m);
+  return {{m.backend, Tone::plain},
+          {std::string(word(row.verdict.outcome)), tone_of(row.verdict.outcome)},
+          {device ? duration_text(*device) : ran ? "?" : "", Tone::plain},
+          {ratio ? change_text(*ratio) : "", Tone::plain},
+          {host ? duration_text(*host) : "", Tone::plain},
+          {ran ? count_text(m.counts.kernels) : "", Tone::plain},
+          {ran ? copies_text(m.counts) : "", Tone::plain},
+          {m.kernel_path ? std::string(word(*m.kernel_path)) : ran ? "?" : "", Tone::plain},
+          {m.numerics.max_abs_error ? error_text(*m.numerics.max_abs_error) : ran && !m.control ? "?" : "", Tone::plain},
+          {row.verdict.reason.empty() ? m.reason : row.verdict.reason, Tone::dim}};
+}
+
+std::string group_title(const Row& row, bool many_suites) {
+  const std::string id = row.trial.id.empty() ? row.measurement.case_id : row.trial.id;
+  return many_suites ? row.measurement.suite + "  " + id : id;
+}
+
+bool has_many_suites(const RunResult& run) {
+  for (const Row& row : run.rows)
+    if (row.measurement.suite != run.rows.front().measurement.suite) return true;
+  return false;
+}
+
+std::string rows_of(const RunResult& run, bool control, const TableOptions& options) {
+  Grid grid(columns(), kIndent);
+  const bool many_suites = has_many_suites(run);
+  std::string title;
+  bool any = false;
+  for (const Row& row : run.rows) {
+    if (row.measurement.control != control) continue;
+    any = true;
+    if (const std::string next = group_title(row, many_suites); !control && next != title) grid.heading(title = next);
+    grid.add(cells(row));
+  }
+  grid.hide_empty_columns();
+  return any ? grid.text(options.columns, options.color) : "";
+}
+
+std::string summary(const RunResult& run, const TableOptions& options) {
+  std::string counts;
+  for (const auto& [outcome, count] : outcome_counts(run))
+    counts += fmt::format("{}{}", counts.empty() ? "" : ", ", paint(fmt::format("{} {}", count, word(outcome)), tone_of(outcome), options.color));
+  std::string text = (counts.empty() ? "no rows" : counts) + "\n";
+  if (!options.database.empty()) text += fmt::format("run {} kept in {}\n", printable(run.run_id), printable(options.database));
+  const Tone tone = run.exit == ExitCode::pass ? Tone::good : run.exit == ExitCode::gate_failed ? Tone::bad : Tone::warning;
+  return text + paint(exit_meaning(run), tone, options.color) + "\n";
+}
+
+}  // namespace
+
+std::string table(const RunResult& run, const TableOptions& options) {
+  std::string text = rows_of(run, false, options);
+  if (const std::string control = rows_of(run, true, options); !control.empty())
+    text += fmt::format("\n{}\n{}", paint("control rows (fixed work: how the machine was)", Tone::strong, options.color), control);
+  return fmt::format("{}{}\n{}", text, findings(run, options), summary(run, options));
+}
+
+}  // namespace attn

@@ -1,0 +1,148 @@
+#include "report/table.hpp"
+
+#include <gmock/gmock.h>
+
+#include "report/printable.hpp"
+#include "report/row_values.hpp"
+#include "sample.hpp"
+
+namespace attn {
+namespace {
+
+using sample::latency;
+using sample::row;
+using sample::run;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string line_with(const std::string& text, const std::string& part) {
+  const auto at = text.find(part);
+  if (at == std::string::npos) return "";
+  const auto start = text.rfind('\n', at);
+  return text.substr(start + 1, text.find('\n', at) - start - 1);
+}
+
+TEST(Table, ShowsTheMedianOverBlocksAndTheChangeAgainstTheBaseline) {
+  Row one = row("naive", Outcome::pass);
+  one.baseline_device_ns = 3.0e6;
+  EXPECT_THAT(line_with(table(run({one}), {}), "naive "), AllOf(HasSubstr("3.20 ms"), HasSubstr("+6.7%"), HasSubstr("1 (256 MiB)"), HasSubstr("1.2e-03")));
+}
+
+TEST(Table, ShowsAnUnknownCountAsUnknownNotAsZero) {
+  Row one = row("mine", Outcome::pass);
+  one.measurement.counts = {};
+  EXPECT_THAT(line_with(table(run({one}), {}), "mine "), HasSubstr("?  ?"));
+}
+
+TEST(Table, GroupsBackendsUnderTheirCase) {
+  const std::string text = table(run({row("naive", Outcome::pass), row("math", Outcome::pass)}), {});
+  EXPECT_EQ(text.find(sample::kPrefill), text.rfind(sample::kPrefill));
+}
+
+TEST(Table, EndsEveryFailingBlockWithItsCommandTheWorstFirst) {
+  Row slow = row("slow", Outcome::regressed), slower = row("slower", Outcome::regressed), wrong = row("bad", Outcome::wrong, Status::wrong);
+  slow.verdict.findings = {latency(1.1)};
+  slower.verdict.findings = {latency(1.5)};
+  const std::string text = table(run({slow, row("good", Outcome::pass), slower, wrong}, ExitCode::gate_failed), {});
+  const auto bad_at = text.find("--backend bad"), slower_at = text.find("--backend slower\n"), slow_at = text.find("--backend slow\n");
+  ASSERT_NE(slow_at, std::string::npos);
+  EXPECT_LT(bad_at, slower_at);
+  EXPECT_LT(slower_at, slow_at);
+  EXPECT_THAT(text, Not(HasSubstr("--backend good")));
+  EXPECT_THAT(text, AllOf(HasSubstr("(suites/llama.yaml:5)"), HasSubstr("exit 1: failed in 3 rows")));
+}
+
+TEST(Table, NamesTheLineOfTheExpectationThatSpoke) {
+  Row one = row("naive", Outcome::regressed);
+  Finding finding;
+  finding.gate = Gate::copies;
+  finding.metric = "copies";
+  finding.message = "found 1, expected 0";
+  finding.line = 31;
+  finding.cause = "torch 2.10 -> 2.11";
+  one.verdict.findings = {finding};
+  EXPECT_THAT(table(run({one}, ExitCode::gate_failed), {}),
+              HasSubstr("copies: found 1, expected 0; possible cause: torch 2.10 -> 2.11 (suites/llama.yaml:31)\n    reproduce: "));
+}
+
+TEST(Table, ShowsTheIntervalOfALatencyFinding) {
+  Row one = row("naive", Outcome::regressed);
+  Finding finding = latency(1.5);
+  finding.low = 1.4;
+  finding.high = 1.6;
+  finding.threshold = 1.25;
+  one.verdict.findings = {finding};
+  EXPECT_THAT(table(run({one}, ExitCode::gate_failed), {}), HasSubstr("slower [+50.0%, between +40.0% and +60.0%, allowed +25.0%]"));
+}
+
+TEST(Table, PutsControlRowsInABlockOfTheirOwnAndDoesNotCountThem) {
+  Row control = row("control", Outcome::pass);
+  control.measurement.control = true;
+  const std::string text = table(run({row("naive", Outcome::pass), control}), {});
+  EXPECT_GT(text.find("  control "), text.find("control rows"));
+  EXPECT_THAT(text, HasSubstr("\n1 pass\n"));
+}
+
+TEST(Table, GathersRowsThatWereLeftOutByReason) {
+  Row first = row("flash", Outcome::unsupported, Status::unsupported), second = row("cudnn", Outcome::unsupported, Status::unsupported);
+  first.measurement.reason = second.measurement.reason = "needs a GPU";
+  const std::string text = table(run({first, second}, ExitCode::cannot_judge), {});
+  EXPECT_THAT(text, AllOf(HasSubstr("2 x unsupported: needs a GPU"), HasSubstr("exit 5: cannot judge: every row was skipped or unsupported")));
+}
+
+TEST(Table, ShowsGatesThatWereNotJudged) {
+  Row one = row("mine", Outcome::pass);
+  one.verdict.not_judged = {"kernels: the backend reports no operations"};
+  EXPECT_THAT(table(run({one}), {}), HasSubstr("gates not judged\n  1 x kernels: the backend reports no operations\n      mine  "));
+}
+
+TEST(Table, ShowsWhatACrashedBackendPrintedLast) {
+  Row one = row("mine", Outcome::crashed, Status::crashed);
+  one.measurement.reason = "SIGSEGV in phase bare";
+  one.measurement.output = "start\nreading \x1b[31mmask\n";
+  EXPECT_THAT(table(run({one}, ExitCode::gate_failed), {}), AllOf(HasSubstr("    SIGSEGV in phase bare\n    | start\n    | reading \\x1b[31mmask\n")));
+}
+
+TEST(Table, NamesTheDatabase) {
+  TableOptions options;
+  options.database = ".attn-regress/history.db";
+  EXPECT_THAT(table(run({row("naive", Outcome::pass)}), options), HasSubstr("run 20250102T030405-ab12cd kept in .attn-regress/history.db\nexit 0: pass\n"));
+}
+
+TEST(Table, SaysWhyAnEmptyRunIsNoPass) { EXPECT_THAT(table(run({}, ExitCode::cannot_judge), {}), HasSubstr("nothing matched")); }
+
+TEST(Table, SaysThatABaselineWasRequired) {
+  EXPECT_THAT(table(run({row("naive", Outcome::no_baseline)}, ExitCode::cannot_judge), {}), HasSubstr("1 row without a baseline, which was required"));
+}
+
+TEST(Table, LetsNoEscapeOfOthersThrough) {
+  Row one = row("naive", Outcome::failed, Status::failed);
+  one.measurement.backend = "b\x1b[2J";
+  one.measurement.reason = "r\x1b[2J\u202E";
+  one.measurement.output = "o\x1b[2J";
+  one.verdict.reason = "v\x1b[2J";
+  one.verdict.not_judged = {"n\x1b[2J"};
+  one.verdict.findings = {latency(2)};
+  one.verdict.findings[0].message = "m\x1b[2J";
+  one.verdict.findings[0].cause = "c\x1b[2J";
+  one.measurement.numerics.diagnosis = "d\x1b[2J";
+  one.reproduce = "x\x1b[2J";
+  RunResult hostile = run({one}, ExitCode::gate_failed);
+  hostile.warnings = {"w\x1b[2J"};
+  const std::string text = table(hostile, {});
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\u202E"))));
+}
+
+TEST(HostTime, IsShownWhereTheHostMayBeTheBottleneck) {
+  Measurement m = row("flash", Outcome::pass).measurement;
+  for (Block& block : m.blocks) block.host_ns = 2.0e6;
+  EXPECT_FALSE(notable_host_ns(m));  // on a CPU the call is the host's time
+  m.device = DeviceType::cuda;
+  EXPECT_EQ(notable_host_ns(m), 2.0e6);
+  for (Block& block : m.blocks) block.host_ns = 1.0e5;
+  EXPECT_FALSE(notable_host_ns(m));
+}
+
+}  // namespace
+}  // namespace attn
