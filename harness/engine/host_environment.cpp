@@ -76,7 +76,7 @@ Environment host_environment() {
   environment.operating_system = std::string(system.sysname) + " " + system.release;
   environment.libraries["glibc"] = {gnu_get_libc_version(), ""};
   for (char** entry = environ; *entry; ++entry)
-    if (const char* equals = std::strchr(*entry, '='); equals && is_switch(*entry)) environment.switches[{*entry, equals}] = equals + 1;
+    if (const char* equals = std::strchr(*entry, '='); equals && is_switch(*entry)) environment.switches[std::string(static_cast<const char*>(*entry), equals)] = equals + 1;
   return environment;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The tensors of one case in host memory: laid out as the case says, filled by its recipe, guarded against writes where none belong.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +19,9 @@ class Tensors {
  public:
   // Throws Error when the case's tensors cannot be made here (ragged and paged layouts, gradients: not yet).
   explicit Tensors(const Case& value);
+
+  Tensors(const Tensors&) = delete;
+  Tensors& operator=(const Tensors&) = delete;
 
   // Bytes that the tensors of `value` take.
   static double bytes_needed(const Case& value);

@@ -18,6 +18,9 @@ struct Installation {
 // By the path of the running executable: <prefix>/bin/attn-regress. Build tree and installed tree have the same layout.
 Installation this_installation();
 
+// The command line of a worker that serves `plugin` (empty: no backends at all).
+std::vector<std::string> worker_command(const Installation& installation, const std::string& plugin);
+
 // One plugin as a worker saw it. `fault` is set when it could not be loaded.
 struct PluginFacts {
   std::string file;

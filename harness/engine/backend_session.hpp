@@ -1,0 +1,48 @@
+#pragma once
+// One backend opened on one problem: owns its state, its workspace and the call that is made over and over.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "abi/attn_abi.h"
+#include "core/words.hpp"
+#include "engine/guarded_buffer.hpp"
+#include "engine/tensors.hpp"
+
+namespace attn {
+
+// A backend's answer that ends a trial: unsupported, failed.
+struct TrialEnd {
+  Status status;
+  std::string reason;
+};
+
+// Asks `supports`. Returns the workspace's bound in bytes. Throws TrialEnd.
+std::uint64_t ask_supports(const attn_backend& backend, const attn_problem& problem, const attn_device_facts& device);
+
+class BackendSession {
+ public:
+  // Allocates the workspace and opens the backend. Throws TrialEnd.
+  BackendSession(const attn_backend& backend, const attn_problem& problem, const attn_device_facts& device, Tensors& tensors,
+                 const std::map<std::string, std::string>& options, std::uint64_t workspace_bytes);
+  ~BackendSession();
+  BackendSession(const BackendSession&) = delete;
+  BackendSession& operator=(const BackendSession&) = delete;
+
+  double open_ns() const { return open_ns_; }
+  // One call; `ops` null = nobody listens. Returns its wall time in nanoseconds. Throws TrialEnd.
+  double run(const attn_ops* ops);
+  // A write outside the workspace.
+  std::optional<std::string> damage() { return workspace_.damage(); }
+
+ private:
+  const attn_backend& backend_;
+  GuardedBuffer workspace_;
+  attn_call call_{};
+  void* state_ = nullptr;
+  double open_ns_ = 0;
+};
+
+}  // namespace attn

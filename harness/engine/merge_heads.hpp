@@ -1,0 +1,23 @@
+#pragma once
+// `then: merge_heads`: what a model does next with attention's output, (batch, heads, seq, dim) to (batch, seq, heads * dim), inside the counted region.
+
+#include "engine/guarded_buffer.hpp"
+#include "engine/op_recorder.hpp"
+#include "engine/tensor_view.hpp"
+
+namespace attn {
+
+class MergeHeads {
+ public:
+  // A view where the output's strides allow one (each head's rows follow the last head's), as in PyTorch's reshape; else a copy, reported to `recorder`
+  // as the kernel "harness_copy_merge_heads". Returns the merged output, still indexed (batch, heads, seq, dim).
+  TensorView operator()(const TensorView& output, OpRecorder* recorder);
+
+ private:
+  GuardedBuffer merged_;
+};
+
+// A dense copy of `source` in the order (batch, seq, heads, dim), element by element, bits kept.
+TensorView copy_dense(const TensorView& source, GuardedBuffer& into);
+
+}  // namespace attn

@@ -1,0 +1,18 @@
+#pragma once
+// The engine's exported symbols: all that a worker of any kind (native, Python) needs to know of the engine.
+
+#include "abi/attn_abi.h"
+
+extern "C" {
+
+// Answers requests (one JSON line each on `in_fd`) with records (one JSON line each on `out_fd`) until `in_fd` ends. Returns 0, or 1 when the parent is gone.
+// A list that cannot be used answers every request as unsupported, with the reason.
+ATTN_EXPORT int attn_worker(const attn_backend_list* backends, int in_fd, int out_fd);
+
+// Size of every struct of the ABI and offset and size of every field, as JSON {"attn_call": {"size": 64, "fields": {"pass": [4, 4], ...}}, ...}:
+// what a mirror in another language checks itself against. Static storage.
+ATTN_EXPORT const char* attn_abi_layout(void);
+
+// What is wrong with the reference, by hand-computed rows; null when nothing is. Static storage.
+ATTN_EXPORT const char* attn_self_test(void);
+}

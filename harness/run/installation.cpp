@@ -1,0 +1,67 @@
+#include "run/installation.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "run/worker_process.hpp"
+
+namespace attn {
+namespace {
+
+using namespace std::chrono_literals;
+
+// FNV-1a over the file's bytes (Fowler, Noll, Vo); empty when it cannot be read.
+std::string fingerprint_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return "";
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  char chunk[65536];
+  while (in.read(chunk, sizeof chunk), in.gcount() > 0)
+    for (std::streamsize i = 0; i < in.gcount(); ++i) hash = (hash ^ static_cast<unsigned char>(chunk[i])) * 0x100000001b3ull;
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace
+
+Installation this_installation() {
+  std::error_code error;
+  const std::filesystem::path executable = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw Error("cannot find the running executable: " + error.message(), Fault::internal);
+  const auto library = executable.parent_path().parent_path() / ATTN_LIBDIR;
+  return {executable.string(), (library / "libattn_engine.so").string(), (library / "attn-regress").string()};
+}
+
+std::vector<std::string> worker_command(const Installation& installation, const std::string& plugin) {
+  std::vector<std::string> command{installation.executable, "worker"};
+  if (!plugin.empty()) command.insert(command.end(), {"--plugin", plugin});
+  return command;
+}
+
+PluginFacts describe_plugin(const Installation& installation, const std::string& file) {
+  const std::atomic<bool> never{false};
+  PluginFacts facts;
+  facts.file = file;
+  facts.fingerprint = fingerprint_of(file);
+  Worker worker(worker_command(installation, file), {30s, 30s}, never);
+  if (worker.fault()) facts.fault = worker.fault()->reason;
+  facts.environment = worker.facts().environment;
+  facts.backends = worker.facts().backends;
+  return facts;
+}
+
+std::vector<PluginFacts> builtin_plugins(const Installation& installation) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(installation.backends, error))
+    if (entry.path().extension() == ".so") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  std::vector<PluginFacts> plugins;
+  for (const std::string& file : files) plugins.push_back(describe_plugin(installation, file));
+  return plugins;
+}
+
+}  // namespace attn

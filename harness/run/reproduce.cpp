@@ -1,0 +1,38 @@
+#include "run/reproduce.hpp"
+
+#include <string_view>
+
+namespace attn {
+namespace {
+
+std::string shell_quoted(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string regex_literal(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+}  // namespace
+
+std::string reproduce_command(const Suite& suite, const Trial& trial, const RunOptions& options) {
+  std::string command = "attn-regress run " + shell_quoted(suite.path) + " --filter " + shell_quoted("^" + regex_literal(trial.id) + "$") + " --backend " +
+                        shell_quoted(trial.backend.name);
+  for (const PluginOverride& override : options.plugins)
+    if (override.backend == trial.backend.name)
+      command += " --plugin " + shell_quoted(override.backend + "=" + override.file + (override.name_in_file.empty() ? "" : ":" + override.name_in_file));
+  if (options.max_cost_flops) command += fmt::format(" --max-cost {:g}GFLOP", *options.max_cost_flops / 1e9);
+  if (options.seed != 1) command += fmt::format(" --seed {}", options.seed);
+  return command;
+}
+
+}  // namespace attn

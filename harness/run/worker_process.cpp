@@ -1,0 +1,104 @@
+#include "run/worker_process.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace attn {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = ChildProcess::Clock;
+
+constexpr std::size_t kKeptOutput = 2048;
+constexpr auto kGrace = 2s;  // from the end of the records to the end of the process
+
+std::string seconds_text(std::chrono::nanoseconds time) { return fmt::format("{:g} s", std::chrono::duration<double>(time).count()); }
+
+}  // namespace
+
+Worker::Worker(const std::vector<std::string>& command, const Deadlines& deadlines, const std::atomic<bool>& interrupted)
+    : deadlines_(deadlines), interrupted_(interrupted), child_(command) {
+  MeasurementRecord why;
+  const auto record = next(deadlines_.prepare, "while loading", why);
+  if (record && std::holds_alternative<EnvironmentRecord>(*record)) {
+    facts_ = std::get<EnvironmentRecord>(*record);
+  } else if (record && std::holds_alternative<MeasurementRecord>(*record)) {
+    fault_ = std::get<MeasurementRecord>(*record);  // the plugin could not be loaded
+    alive_ = false;
+  } else {
+    if (record) end(why, Status::failed, "the worker's first record is not its environment");
+    fault_ = why;
+  }
+}
+
+void Worker::end(MeasurementRecord& why, Status status, const std::string& reason) {
+  child_.kill();
+  alive_ = false;
+  why.status = status;
+  why.reason = reason;
+}
+
+std::optional<Record> Worker::next(std::chrono::nanoseconds patience, const std::string& during, MeasurementRecord& why) {
+  const auto deadline = Clock::now() + patience;
+  std::string line;
+  for (;;) {
+    const auto got = child_.next(line, std::min(deadline, Clock::now() + 100ms));
+    if (got == ChildProcess::Got::line) break;
+    if (got == ChildProcess::Got::closed) {
+      // A process that is dying closes its records first: give it a moment to say how it ended.
+      const Ending ending = child_.wait(Clock::now() + kGrace);
+      end(why, Status::crashed, fmt::format("{} {}", ending.text(), during));
+      return std::nullopt;
+    }
+    if (interrupted_) {
+      end(why, Status::skipped, "interrupted");
+      return std::nullopt;
+    }
+    if (Clock::now() >= deadline) {
+      end(why, Status::timed_out, fmt::format("no answer within {} {}", seconds_text(patience), during));
+      return std::nullopt;
+    }
+  }
+  try {
+    return parse_record(line);
+  } catch (const Error& error) {
+    end(why, Status::failed, fmt::format("the worker spoke nonsense {}: {}", during, error.what()));
+    return std::nullopt;
+  }
+}
+
+TrialAnswer Worker::run(const Request& request, const std::function<void(Phase)>& started) {
+  TrialAnswer answer;
+  answer.record.trial = request.trial;
+  child_.take_output();
+  child_.send(dump_line(to_json(request)));
+  std::string during = "before the first phase";
+  auto patience = deadlines_.prepare;
+  for (;;) {
+    auto record = next(patience, during, answer.record);
+    if (!record) break;
+    const auto belongs = [&](const auto& each) { return each.trial == request.trial; };
+    if (const auto* start = std::get_if<StartedRecord>(&*record); start && belongs(*start)) {
+      during = fmt::format("in phase {}", word(start->phase));
+      patience = start->phase == Phase::open ? deadlines_.prepare : deadlines_.phase;
+      started(start->phase);
+    } else if (const auto* block = std::get_if<BlockRecord>(&*record); block && belongs(*block)) {
+      answer.blocks.push_back(block->block);
+    } else if (auto* closing = std::get_if<MeasurementRecord>(&*record); closing && belongs(*closing)) {
+      answer.record = std::move(*closing);
+      break;
+    } else {
+      end(answer.record, Status::failed, fmt::format("the worker sent a record that was not asked for {}", during));
+      break;
+    }
+  }
+  if (answer.record.status != Status::ok) {
+    answer.output = child_.take_output();
+    if (answer.output.size() > kKeptOutput) answer.output.erase(0, answer.output.size() - kKeptOutput);
+  }
+  return answer;
+}
+
+}  // namespace attn

@@ -1,0 +1,53 @@
+#pragma once
+// A worker seen from the parent: a child process that answers requests with records, whatever the backend inside does to it.
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/child_process.hpp"
+#include "core/records.hpp"
+
+namespace attn {
+
+struct Deadlines {
+  std::chrono::nanoseconds phase, prepare;  // of a phase; of loading and `open`
+};
+
+// What one request gave.
+struct TrialAnswer {
+  MeasurementRecord record;
+  std::vector<Block> blocks;
+  std::string output;  // the tail of what was printed; only when the trial did not end well
+};
+
+class Worker {
+ public:
+  // Starts the worker and waits for its environment. Check `fault()` afterwards.
+  Worker(const std::vector<std::string>& command, const Deadlines& deadlines, const std::atomic<bool>& interrupted);
+
+  // Set when the worker came to nothing: it died, hung or spoke nonsense before its first record. The record's status says which.
+  const std::optional<MeasurementRecord>& fault() const { return fault_; }
+  const EnvironmentRecord& facts() const { return facts_; }
+  bool alive() const { return alive_; }
+
+  // Runs one request; `started` hears of each phase. A worker that dies, hangs or speaks nonsense gives crashed, timed_out or failed and is dead afterwards.
+  TrialAnswer run(const Request& request, const std::function<void(Phase)>& started);
+
+ private:
+  // Waits for one record; on anything else ends the worker and fills `why` instead.
+  std::optional<Record> next(std::chrono::nanoseconds patience, const std::string& during, MeasurementRecord& why);
+  void end(MeasurementRecord& why, Status status, const std::string& reason);
+
+  Deadlines deadlines_;
+  const std::atomic<bool>& interrupted_;
+  ChildProcess child_;
+  EnvironmentRecord facts_;
+  std::optional<MeasurementRecord> fault_;
+  bool alive_ = true;
+};
+
+}  // namespace attn
