@@ -12,8 +12,10 @@
 //
 // Exceptions are turned into statuses and text here, at the border.
 
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -43,6 +45,20 @@ struct Support {
 class Options {
  public:
   explicit Options(const attn_options* options) : options_(options) {}
+  // Throws when an option is set that is not one of `known`: an option that nobody reads would be a setting silently ignored.
+  void allow(std::initializer_list<std::string_view> known) const {
+    for (std::uint32_t i = 0; options_ && i < options_->count; ++i) {
+      bool found = false;
+      std::string names;
+      for (const std::string_view name : known) {
+        found = found || name == options_->keys[i];
+        names.append(names.empty() ? "" : ", ").append(name);
+      }
+      if (!found)
+        throw std::runtime_error("option `" + std::string(options_->keys[i]) + "` is unknown; " +
+                                 (names.empty() ? "this backend has no options" : "known are: " + names));
+    }
+  }
   // The value of `key`, or `fallback` when it is not set.
   std::string_view get(std::string_view key, std::string_view fallback) const {
     for (std::uint32_t i = 0; options_ && i < options_->count; ++i)
