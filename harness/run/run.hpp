@@ -54,9 +54,15 @@ class BaselineSource {
   virtual const Baseline* times(const Measurement& measurement) const = 0;   // by platform
 };
 
-// `interrupted` is looked at several times a second; once true, the workers are stopped and what was measured is returned with ExitCode::interrupted.
-RunResult run(const std::vector<PlannedSuite>& suites, const RunOptions& options, const Rules& rules, const BaselineSource& baselines, RunObserver& observer,
-              const std::atomic<bool>& interrupted);
+// A run's head: a fresh run_id, started_at, and commit and command of the options. For whoever stores a run before it begins.
+RunResult new_run(const RunOptions& options);
+
+// Measures and judges; returns `head` with everything filled in. `interrupted` is looked at several times a second; once true, the workers are stopped and what was measured is returned with ExitCode::interrupted.
+RunResult run(RunResult head, const std::vector<PlannedSuite>& suites, const RunOptions& options, const Rules& rules, const BaselineSource& baselines,
+              RunObserver& observer, const std::atomic<bool>& interrupted);
+
+// The reason why a case is too costly for this device, with the flag that runs it; empty when it is not.
+std::string too_costly(const Case& value, DeviceType device, const RunOptions& options);
 
 // Whether each trial could run here, without running it: ok, unsupported, skipped (too costly) and the reason. In the order of `trials`.
 struct TrialSupport {

@@ -1,0 +1,322 @@
+#include "run/run.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "accounting/account.hpp"
+#include "base/error.hpp"
+#include "judge/judge.hpp"
+#include "run/reproduce.hpp"
+#include "run/resolve.hpp"
+#include "run/worker_process.hpp"
+#include "stats/summary.hpp"
+
+namespace attn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kControls[] = {"control.bandwidth", "control.matrix"};
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string new_run_id(const std::string& started_at) {
+  std::random_device random;
+  std::string digits;
+  for (const char c : started_at)
+    if (c >= '0' && c <= '9') digits += c;
+  return fmt::format("{}-{:08x}", digits, random());
+}
+
+// A trial, what became of it, and where it runs.
+struct Job {
+  const Suite* suite = nullptr;
+  Trial trial;
+  ResolvedBackend backend;
+  Measurement measurement;
+  Gates gates;
+  std::vector<Expectation> expectations;
+  RowFacts facts;
+  std::size_t environment = 0;
+  bool done = false;  // nothing more to measure
+};
+
+class Run {
+ public:
+  Run(const std::vector<PlannedSuite>& suites, const RunOptions& options, const Rules& rules, const BaselineSource& baselines, RunObserver& observer,
+      const std::atomic<bool>& interrupted)
+      : options_(options), rules_(rules), baselines_(baselines), observer_(observer), interrupted_(interrupted),
+        resolver_(options.installation, options.plugins), started_(Clock::now()) {
+    environments_.push_back(resolver_.environment());
+    for (const PlannedSuite& planned : suites) {
+      for (const Trial& trial : planned.trials) add_job(planned.suite, trial);
+      if (options.gates.contains(Gate::latency) && !planned.trials.empty()) add_controls(planned.suite);
+    }
+  }
+
+  RunResult operator()(RunResult result) {
+    std::vector<Trial> trials;
+    for (const Job& job : jobs_) trials.push_back(job.trial);
+    observer_.planned(trials);
+
+    measure_all();
+    for (std::size_t block = 1; block < options_.most_blocks && !interrupted_; ++block) measure_again(block);
+
+    result.environments = environments_;
+    judge_all(result);
+    result.finished_at = utc_now();
+    observer_.finished(result);
+    return result;
+  }
+
+ private:
+  void add_job(const Suite& suite, Trial trial) {
+    Job job;
+    job.suite = &suite;
+    trial.index = static_cast<std::int64_t>(jobs_.size());
+    job.backend = resolver_.resolve(trial.backend);
+    job.environment = environment_of(job.backend.plugin);
+    const Environment& environment = environments_[job.environment];
+    job.facts = row_facts(trial, environment);
+    job.gates = gates_for(job.facts, suite.gates, options_.gates);
+    job.expectations = expectations_for(job.facts, suite.expectations);
+    Measurement& m = job.measurement;
+    m.suite = suite.name;
+    m.case_id = trial.id;
+    m.backend = trial.backend.name;
+    m.device = environment.device;
+    m.arch = environment.arch;
+    m.platform = environment.platform;
+    m.cache = trial.value.cache;
+    job.trial = std::move(trial);
+    jobs_.push_back(std::move(job));
+  }
+
+  // Control rows show how the machine is; they are measured like all others and judge nothing.
+  void add_controls(const Suite& suite) {
+    for (const char* name : kControls) {
+      Trial trial;
+      trial.suite = suite.name;
+      trial.value.name = "control";
+      trial.id = case_id(trial.value);
+      trial.backend.name = name;
+      if (!resolver_.resolve(trial.backend).reason.empty()) continue;  // a build without it goes on without a thermometer
+      add_job(suite, std::move(trial));
+      jobs_.back().measurement.control = true;
+    }
+  }
+
+  // One environment per plugin: the machine's, with the plugin among the libraries.
+  std::size_t environment_of(const std::string& plugin) {
+    if (plugin.empty()) return 0;
+    if (const auto known = environment_by_plugin_.find(plugin); known != environment_by_plugin_.end()) return known->second;
+    const PluginFacts& facts = resolver_.facts(plugin);
+    Environment environment = facts.fault.empty() ? facts.environment : environments_.front();
+    environment.libraries[plugin.substr(plugin.rfind('/') + 1)] = {facts.fingerprint, plugin};
+    environments_.push_back(std::move(environment));
+    return environment_by_plugin_[plugin] = environments_.size() - 1;
+  }
+
+  Request request_for(const Job& job, bool whole) const {
+    const auto& gates = job.gates.enabled;
+    Request request;
+    request.trial = job.trial.index;
+    request.backend = job.backend.name_in_file;
+    request.case_id = job.trial.id;
+    request.options = job.trial.backend.options;
+    request.seed = options_.seed;
+    const bool latency = gates.contains(Gate::latency);
+    request.timing = latency || gates.contains(Gate::memory);
+    if (!latency) request.timing_ns = 0;
+    request.accounting = whole && (latency || gates.contains(Gate::kernels) || gates.contains(Gate::copies) || gates.contains(Gate::kernel_path));
+    request.numerics = whole && gates.contains(Gate::numerics);
+    return request;
+  }
+
+  // Runs the chosen jobs, plugin by plugin, each plugin's in one worker for as long as it lives; a plugin that does not come up is not tried again.
+  void measure(const std::vector<Job*>& chosen, bool whole) {
+    std::map<std::string, std::vector<Job*>> by_plugin;
+    for (Job* job : chosen) by_plugin[job->backend.plugin].push_back(job);
+    for (auto& [plugin, jobs] : by_plugin) {
+      std::unique_ptr<Worker> worker;
+      for (Job* job : jobs) {
+        if (interrupted_) return;
+        if (options_.budget && Clock::now() - started_ > *options_.budget) {
+          if (whole) settle(*job, Status::skipped, "the time of --budget was spent before this row; a larger --budget runs it");
+          continue;
+        }
+        if (!worker || (!worker->alive() && !worker->fault()))
+          worker = std::make_unique<Worker>(worker_command(options_.installation, plugin), Deadlines{options_.timeout, options_.prepare_timeout}, interrupted_);
+        TrialAnswer answer;
+        if (worker->fault()) answer.record = *worker->fault();
+        else answer = worker->run(request_for(*job, whole), [&](Phase phase) { observer_.trial_started(job->trial, phase); });
+        if (interrupted_ && answer.record.status != Status::ok) return;
+        take(*job, answer, whole);
+        observer_.trial_measured(job->trial, job->measurement);
+      }
+    }
+  }
+
+  void take(Job& job, TrialAnswer& answer, bool whole) {
+    Measurement& m = job.measurement;
+    m.blocks.insert(m.blocks.end(), answer.blocks.begin(), answer.blocks.end());
+    if (!whole && answer.record.status == Status::ok) return;
+    m.status = answer.record.status;
+    m.reason = answer.record.reason;
+    m.output = answer.output;
+    if (!whole) return;
+    m.numerics = answer.record.numerics;
+    m.memory = answer.record.memory;
+    m.backend_version = version_of(job);
+    if (answer.record.counted) {
+      m.calls = std::move(answer.record.calls);
+      apply(account(m.calls, rules_), m);
+    }
+  }
+
+  std::string version_of(const Job& job) {
+    for (const BackendFacts& backend : resolver_.facts(job.backend.plugin).backends)
+      if (backend.name == job.backend.name_in_file) return backend.version;
+    return "";
+  }
+
+  void settle(Job& job, Status status, const std::string& reason) {
+    job.measurement.status = status;
+    job.measurement.reason = reason;
+    job.done = true;
+    observer_.trial_measured(job.trial, job.measurement);
+  }
+
+  void measure_all() {
+    std::vector<Job*> chosen;
+    for (Job& job : jobs_) {
+      if (!job.backend.reason.empty()) settle(job, Status::unsupported, job.backend.reason);
+      else if (const std::string why = too_costly(job.trial.value, job.measurement.device, options_); !why.empty()) settle(job, Status::skipped, why);
+      else chosen.push_back(&job);
+    }
+    measure(chosen, true);
+  }
+
+  // Further blocks in fresh processes: for every row up to first_blocks, then for those whose latency is not settled, and the control rows beside them.
+  void measure_again(std::size_t block) {
+    std::vector<Job*> chosen;
+    for (Job& job : jobs_) {
+      const bool timed = !job.done && job.measurement.status == Status::ok && job.gates.enabled.contains(Gate::latency);
+      if (timed && !job.measurement.control && (block < options_.first_blocks || wants_more_blocks(judge_input(job)))) chosen.push_back(&job);
+    }
+    if (chosen.empty()) return;
+    for (Job& job : jobs_)
+      if (job.measurement.control && job.measurement.status == Status::ok) chosen.push_back(&job);
+    for (Job* job : chosen) observer_.remeasuring(job->trial, block);
+    measure(chosen, false);
+  }
+
+  JudgeInput judge_input(const Job& job) const {
+    JudgeInput input;
+    input.measurement = &job.measurement;
+    input.environment = &environments_[job.environment];
+    input.gates = job.gates;
+    input.expectations = job.expectations;
+    input.counts_baseline = baselines_.counts(job.measurement);
+    input.times_baseline = baselines_.times(job.measurement);
+    input.control = control_of(*job.suite);
+    input.max_blocks = options_.most_blocks;
+    return input;
+  }
+
+  std::optional<Interval> control_of(const Suite& suite) const {
+    std::vector<ControlRow> rows;
+    for (const Job& job : jobs_)
+      if (job.measurement.control && job.suite == &suite) rows.push_back({&job.measurement, baselines_.times(job.measurement)});
+    return control_ratio(rows);
+  }
+
+  // A control row is no promise: it says how far the machine moved.
+  Verdict control_verdict(const Job& job) const {
+    Verdict verdict;
+    const Measurement& m = job.measurement;
+    if (m.status != Status::ok) {
+      verdict.outcome = Outcome::cannot_measure;
+      verdict.reason = fmt::format("{}: {}", word(m.status), m.reason);
+      return verdict;
+    }
+    const Baseline* baseline = baselines_.times(m);
+    verdict.outcome = baseline ? Outcome::pass : Outcome::no_baseline;
+    if (const auto moved = control_ratio({{&m, baseline}})) verdict.reason = fmt::format("{:.2f}x of the baseline", moved->estimate);
+    return verdict;
+  }
+
+  void judge_all(RunResult& result) {
+    std::vector<Outcome> outcomes;
+    std::vector<Row> controls;
+    for (Job& job : jobs_) {
+      if (interrupted_ && job.measurement.blocks.empty() && job.measurement.status == Status::ok) continue;  // never came to its turn
+      Row row;
+      if (job.measurement.control) row.verdict = control_verdict(job);
+      else row.verdict = apply_waivers(judge(judge_input(job)), job.suite->waivers, job.facts, options_.today);
+      const Baseline* baseline = baselines_.times(job.measurement);
+      if (baseline && !baseline->device_ns.empty()) row.baseline_device_ns = median(baseline->device_ns);
+      if (const Baseline* counts = baselines_.counts(job.measurement)) row.baseline_commit = counts->commit_id;
+      row.environment = job.environment;
+      row.reproduce = reproduce_command(*job.suite, job.trial, options_);
+      row.trial = job.trial;
+      row.measurement = job.measurement;
+      if (!job.measurement.control || row.verdict.outcome == Outcome::cannot_measure) outcomes.push_back(row.verdict.outcome);
+      (job.measurement.control ? controls : result.rows).push_back(std::move(row));
+    }
+    std::move(controls.begin(), controls.end(), std::back_inserter(result.rows));
+    warn_unmatched(result);
+    result.exit = interrupted_ ? ExitCode::interrupted : run_exit_code(outcomes, options_.require_baseline);
+  }
+
+  // Only of suites that run as a whole: a filter leaves expectations without rows.
+  void warn_unmatched(RunResult& result) const {
+    std::map<const Suite*, std::vector<RowFacts>> rows;
+    for (const Job& job : jobs_)
+      if (!job.measurement.control) rows[job.suite].push_back(job.facts);
+    for (const auto& [suite, facts] : rows)
+      for (const Expectation& expectation : facts.size() < suite->cases.size() * suite->backends.size() ? std::vector<Expectation>{} : unmatched_expectations(suite->expectations, facts))
+        if (!expectation.where.device || *expectation.where.device == environments_.front().device)
+          result.warnings.push_back(fmt::format("{}: this expectation selects no row of this run", to_string(expectation.place)));
+  }
+
+  const RunOptions& options_;
+  const Rules& rules_;
+  const BaselineSource& baselines_;
+  RunObserver& observer_;
+  const std::atomic<bool>& interrupted_;
+  BackendResolver resolver_;
+  std::vector<Environment> environments_;
+  std::map<std::string, std::size_t> environment_by_plugin_;
+  std::vector<Job> jobs_;
+  Clock::time_point started_;
+};
+
+}  // namespace
+
+RunResult new_run(const RunOptions& options) {
+  RunResult head;
+  head.started_at = utc_now();
+  head.run_id = new_run_id(head.started_at);
+  head.commit_id = options.commit_id;
+  head.command = options.command;
+  return head;
+}
+
+RunResult run(RunResult head, const std::vector<PlannedSuite>& suites, const RunOptions& options, const Rules& rules, const BaselineSource& baselines,
+              RunObserver& observer, const std::atomic<bool>& interrupted) {
+  return Run(suites, options, rules, baselines, observer, interrupted)(std::move(head));
+}
+
+}  // namespace attn

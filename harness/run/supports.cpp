@@ -1,0 +1,51 @@
+#include <cmath>
+#include <memory>
+
+#include "base/error.hpp"
+#include "run/resolve.hpp"
+#include "run/run.hpp"
+#include "run/worker_process.hpp"
+
+namespace attn {
+namespace {
+
+std::string cost_text(double flops) { return fmt::format("{:.3g} GFLOP", flops / 1e9); }
+
+}  // namespace
+
+std::string too_costly(const Case& value, DeviceType device, const RunOptions& options) {
+  if (!options.max_cost_flops && device != DeviceType::cpu) return "";
+  const double most = options.max_cost_flops.value_or(kCpuMaxCost), cost = flops(value);
+  if (cost <= most) return "";
+  return fmt::format("{}, more than {}: --max-cost {:.0f}GFLOP runs it", cost_text(cost), cost_text(most), std::ceil(cost / 1e9));
+}
+
+std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOptions& options, const std::atomic<bool>& interrupted) {
+  BackendResolver resolver(options.installation, options.plugins);
+  std::map<std::string, std::unique_ptr<Worker>> workers;
+  std::vector<TrialSupport> answers;
+  for (const Trial& trial : trials) {
+    TrialSupport& answer = answers.emplace_back();
+    const ResolvedBackend backend = resolver.resolve(trial.backend);
+    if (!backend.reason.empty()) {
+      answer = {Status::unsupported, backend.reason, {}};
+      continue;
+    }
+    std::unique_ptr<Worker>& worker = workers[backend.plugin];
+    if (!worker || (!worker->alive() && !worker->fault()))
+      worker = std::make_unique<Worker>(worker_command(options.installation, backend.plugin), Deadlines{options.timeout, options.prepare_timeout}, interrupted);
+    Request request;
+    request.trial = trial.index;
+    request.backend = backend.name_in_file;
+    request.case_id = trial.id;
+    request.options = trial.backend.options;
+    request.supports_only = true;
+    const MeasurementRecord record = worker->fault() ? *worker->fault() : worker->run(request, [](Phase) {}).record;
+    answer = {record.status, record.reason, record.memory.workspace_bytes};
+    if (const std::string why = too_costly(trial.value, resolver.environment().device, options); answer.status == Status::ok && !why.empty())
+      answer = {Status::skipped, why, record.memory.workspace_bytes};
+  }
+  return answers;
+}
+
+}  // namespace attn
