@@ -63,7 +63,7 @@ def declared_uses(text, module):
             elif keyword == "USES":
                 uses.add(word)
     for arguments in re.findall(r"target_link_libraries\(([^)]*)\)", text):
-        uses |= {word[len("attn_"):] for word in arguments.split()[1:] if re.fullmatch(r"attn_[a-z]+", word)}
+        uses |= set(re.findall(r"\battn_([a-z]+)\b", arguments.partition(" ")[2]))
     return uses - {module, "options"}
 
 

@@ -58,8 +58,10 @@ class Modules(PlantedTree):
         self.assert_one_fault(self.faults(), "harness/yaml/CMakeLists.txt", "yaml may not use core")
 
     def test_a_linked_module_that_the_table_does_not_allow(self):
-        self.write("harness/yaml/CMakeLists.txt", "attn_module(yaml USES base)\ntarget_link_libraries(attn_yaml PRIVATE attn_options attn_core)\n")
-        self.assert_one_fault(self.faults(), "yaml may not use core")
+        for linked in ["attn_core", "$<LINK_LIBRARY:WHOLE_ARCHIVE,attn_core>"]:
+            with self.subTest(linked):
+                self.write("harness/yaml/CMakeLists.txt", f"attn_module(yaml USES base)\ntarget_link_libraries(attn_yaml PRIVATE attn_options {linked})\n")
+                self.assert_one_fault(self.faults(), "yaml may not use core")
 
     def test_a_circle_in_the_table(self):
         self.write("tests/lint/modules.txt", TABLE.replace("module base", "module base yaml"))
