@@ -32,10 +32,11 @@ struct RunSummary {
   std::map<Outcome, std::int64_t> verdicts;
 };
 
-// Which runs to remove, oldest first. Runs that may still be going on (unfinished and younger than a day) stay.
+// Which runs stay when others are removed; with both fields set, a run goes that neither keeps. Runs that may still be going on (unfinished and younger than
+// a day) always stay.
 struct PruneRule {
-  std::optional<std::int64_t> keep;  // a run goes when it is not among the newest `keep` of any of its suites
-  std::string before;                // a run goes when it started before this ISO 8601 time
+  std::optional<std::int64_t> keep;  // the newest `keep` runs of every suite stay
+  std::string before;                // runs that started at or after this ISO 8601 time stay
 };
 
 class History {
@@ -54,8 +55,8 @@ class History {
   // `environment` may follow with set_environment.
   MeasurementId add(const std::string& run_id, const Trial& trial, const Measurement& measurement, const Environment* environment = nullptr);
   void set_environment(MeasurementId id, const Environment& environment);
-  // Appends the blocks of a re-measurement.
-  void add_blocks(MeasurementId id, const std::vector<Block>& blocks);
+  // Puts `measurement`, re-measured with further blocks for example, in the place of what was stored; the verdict stays.
+  void replace(MeasurementId id, const Measurement& measurement);
   // Stores the verdict, the baseline it was judged against and how to reproduce it; replaces an earlier verdict.
   void set_verdict(MeasurementId id, const Row& row);
   // Uses run_id, finished_at, exit and warnings.
@@ -79,7 +80,7 @@ class History {
   void copy_to(const std::filesystem::path& copy);
 
  private:
-  History(const std::filesystem::path& file, bool must_exist);
+  History(const std::filesystem::path& file, Database database);
   std::filesystem::path file_;
   Database database_;
 };

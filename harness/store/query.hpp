@@ -1,16 +1,16 @@
 #pragma once
 // One read-only SQL statement on a history database: what `attn-regress sql` and the reports ask.
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
-#include <variant>
 #include <vector>
+
+#include "sqlite/statement.hpp"
 
 namespace attn {
 
-// NULL, a whole number, a number, text. A blob arrives as text in SQL's own form, x'0AFF'.
-using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
+// NULL, a whole number, a number, text.
+using Cell = SqlValue;
 
 struct QueryResult {
   std::vector<std::string> columns;

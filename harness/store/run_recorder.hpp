@@ -2,13 +2,14 @@
 // Follows a run and stores it: a measurement as soon as it exists, its verdict when it is judged for good.
 
 #include <map>
-#include <set>
+#include <string>
+#include <utility>
 
 #include "store/history.hpp"
 
 namespace attn {
 
-// `run` gives run_id, started_at, commit_id and command. A measurement that is announced again brings its further blocks. `finished` stores environments,
+// `run` gives run_id, started_at, commit_id and command. A measurement that is announced again replaces the earlier one. `finished` stores environments,
 // verdicts and the exit code, and whatever rows were never announced.
 class RunRecorder : public RunObserver {
  public:
@@ -20,10 +21,11 @@ class RunRecorder : public RunObserver {
   struct Stored {
     MeasurementId id{};
     std::size_t blocks = 0;
+    Status status = Status::ok;
   };
   History& history_;
   std::string run_id_;
-  std::map<std::int64_t, Stored> stored_;  // by Trial::index
+  std::map<std::pair<std::string, std::int64_t>, Stored> stored_;  // by suite and Trial::index
 };
 
 }  // namespace attn
