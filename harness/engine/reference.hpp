@@ -22,7 +22,7 @@ struct Row {
   bool operator==(const Row&) const = default;
 };
 
-// Which KV head a query head reads: h / (H / Hkv), h % Hkv, or h / Hkv.
+// Which KV head a query head reads: h / (H / Hkv), h % Hkv, or h / Hkv (only for heads below Hkv^2).
 enum class HeadMap { grouped, modulo, divided_by_kv };
 
 // A case as a backend may have read it; `text` is empty for the right reading, else "softcap ignored".

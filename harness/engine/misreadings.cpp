@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "engine/reference.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::int64_t kUnbounded = -1;
+
+class Collector {
+ public:
+  explicit Collector(const Case& value) : value_(value) {}
+  template <class Change>
+  void add(std::string text, Change&& change) {
+    Reading reading{.value = value_, .text = std::move(text)};
+    change(reading);
+    readings.push_back(std::move(reading));
+  }
+  std::vector<Reading> readings;
+
+ private:
+  const Case& value_;
+};
+
+// A default scale computed from head_dim rounded up to what a kernel pads it to.
+void add_padded_scales(const Case& c, Collector& collect) {
+  std::set<std::int64_t> padded;
+  for (const std::int64_t multiple : {8, 16, 32, 64, 128}) padded.insert((c.head_dim + multiple - 1) / multiple * multiple);
+  padded.erase(c.head_dim);
+  for (const std::int64_t head_dim : padded)
+    collect.add(fmt::format("the scale of head_dim padded to {}", head_dim), [&](Reading& r) { r.value.scale = 1 / std::sqrt(static_cast<double>(head_dim)); });
+}
+
+void add_scales(const Case& c, Collector& collect) {
+  const double scale = resolved_scale(c);
+  if (scale != default_scale(c)) collect.add("scale ignored", [](Reading& r) { r.value.scale.reset(); });
+  if (scale == default_scale(c)) add_padded_scales(c, collect);
+  if (scale != 1) collect.add("no scaling (scale 1)", [](Reading& r) { r.value.scale = 1; });
+  if (scale != 0) collect.add("scale 0 (all keys alike)", [](Reading& r) { r.value.scale = 0; });
+  collect.add("the scale applied twice", [&](Reading& r) { r.value.scale = scale * scale; });
+}
+
+// Windows with bounds moved by `by` on the left, on the right, on both sides.
+void add_windows(const Case& c, std::int64_t by, const char* text, Collector& collect) {
+  const bool left = c.window_left >= 0 && c.window_left + by >= 0, right = c.window_right >= 0 && c.window_right + by >= 0;
+  if (left) collect.add(text, [&](Reading& r) { r.value.window_left += by; });
+  if (right) collect.add(text, [&](Reading& r) { r.value.window_right += by; });
+  if (left && right)
+    collect.add(text, [&](Reading& r) {
+      r.value.window_left += by;
+      r.value.window_right += by;
+    });
+}
+
+}  // namespace
+
+std::vector<Reading> misreadings(const Case& c) {
+  Collector collect(c);
+  const bool window = c.window_left >= 0 || c.window_right >= 0, causal = c.mask == MaskKind::causal, tensor = c.mask == MaskKind::tensor;
+  if (c.softcap != 0) collect.add("softcap ignored", [](Reading& r) { r.value.softcap = 0; });
+  add_scales(c, collect);
+  if (causal || window || c.alibi) {
+    const Alignment other = c.alignment == Alignment::bottom_right ? Alignment::top_left : Alignment::bottom_right;
+    collect.add(fmt::format("the other alignment ({})", word(other)), [&](Reading& r) { r.value.alignment = other; });
+  }
+  if (window) {
+    add_windows(c, 1, "the window one key too wide", collect);
+    add_windows(c, -1, "the window one key too narrow", collect);
+    collect.add("the window ignored", [](Reading& r) { r.value.window_left = r.value.window_right = kUnbounded; });
+  }
+  if (causal) {
+    collect.add("causality ignored", [](Reading& r) { r.value.mask = MaskKind::none; });
+    // Without causality, a right bound of 1 is a diagonal that lies one key further.
+    if (c.window_right < 0)
+      collect.add("the causal diagonal one key too far", [](Reading& r) {
+        r.value.mask = MaskKind::none;
+        r.value.window_right = 1;
+      });
+    if (window)
+      collect.add("causality and the window ignored", [](Reading& r) {
+        r.value.mask = MaskKind::none;
+        r.value.window_left = r.value.window_right = kUnbounded;
+      });
+  }
+  if (c.alibi) {
+    collect.add("ALiBi ignored", [](Reading& r) { r.value.alibi.reset(); });
+    if (!c.alibi->empty()) collect.add("ALiBi's default slopes", [](Reading& r) { r.value.alibi->clear(); });
+    collect.add("ALiBi's sign inverted", [&](Reading& r) {
+      r.value.alibi = resolved_slopes(c);
+      for (double& slope : *r.value.alibi) slope = -slope;
+    });
+  }
+  if (tensor) {
+    collect.add("the mask ignored", [](Reading& r) { r.value.mask = MaskKind::none; });
+    if (c.mask_tensor.pattern != MaskPattern::all_true) collect.add("the mask's sense inverted", [](Reading& r) { r.mask_inverted = true; });
+  }
+  if (!c.lengths_kv.empty()) collect.add("lengths ignored", [](Reading& r) { r.value.lengths_kv.clear(); });
+  if (c.heads_kv > 1 && c.heads_kv < c.heads) {
+    collect.add("KV heads mapped by modulo", [](Reading& r) { r.head_map = HeadMap::modulo; });
+    collect.add("KV heads mapped by h / heads_kv", [](Reading& r) { r.head_map = HeadMap::divided_by_kv; });
+  }
+  if (may_have_dead_rows(c))
+    for (const DeadRows other : {DeadRows::zero, DeadRows::nan, DeadRows::mean})
+      if (other != c.dead_rows)
+        collect.add(fmt::format("dead rows {} instead of {}", word(other), word(c.dead_rows)), [&](Reading& r) { r.value.dead_rows = other; });
+  return std::move(collect.readings);
+}
+
+}  // namespace attn
