@@ -102,7 +102,10 @@ void from_json(const Json& json, T& value, const std::string& where) {
   } else if constexpr (detail::IsVector<T>::value) {
     expect(json.is_array(), "a list");
     value.clear();
-    for (const Json& each : json) from_json(each, value.emplace_back(), where + "[" + std::to_string(value.size() - 1) + "]");
+    for (const Json& each : json) {
+      const std::string place = where + "[" + std::to_string(value.size()) + "]";
+      from_json(each, value.emplace_back(), place);
+    }
   } else if constexpr (detail::IsMap<T>::value) {
     expect(json.is_object(), "an object");
     value.clear();

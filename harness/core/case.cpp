@@ -105,6 +105,7 @@ std::optional<std::string> impossible(const Case& c) {
       return "layout packed_qkv needs seq_q = seq_kv, head_dim = head_dim_v, dtype = dtype_kv and no pages";
     if (!(c.strides == Strides{})) return "layout packed_qkv leaves no room for strides";
   }
+  if (c.strides.o == StrideKind::expanded) return "strides.o cannot be expanded: two heads would be written to one place";
   if (!(c.softcap >= 0) || !std::isfinite(c.softcap)) return fmt::format("softcap is {}; it must be a finite number, 0 or more", c.softcap);
   if (c.scale && !std::isfinite(*c.scale)) return fmt::format("scale is {}; it must be a finite number", *c.scale);
   if (!(c.dropout >= 0 && c.dropout < 1)) return fmt::format("dropout is {}; it must be in [0, 1)", c.dropout);

@@ -1,0 +1,101 @@
+#include "base/child_process.hpp"
+
+#include <gmock/gmock.h>
+
+#include <signal.h>
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "base/error.hpp"
+
+namespace attn {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = ChildProcess::Clock;
+using Got = ChildProcess::Got;
+
+TEST(ChildProcess, SpeaksInLinesOnItsOwnDescriptors) {
+  ChildProcess child({"/bin/sh", "-c", "while read line <&3; do echo \"heard $line\" >&4; done"});
+  child.send("one");
+  std::string line;
+  ASSERT_EQ(child.next(line, Clock::now() + 5s), Got::line);
+  EXPECT_EQ(line, "heard one");
+  child.finish_requests();
+  EXPECT_EQ(child.next(line, Clock::now() + 5s), Got::closed);
+  EXPECT_EQ(child.wait(Clock::now() + 5s).exit_code, 0);
+}
+
+TEST(ChildProcess, CapturesWhatIsPrintedAndKeepsItFromTheRecords) {
+  ChildProcess child({"/bin/sh", "-c", "echo out; echo err >&2; echo record >&4"});
+  std::string line;
+  ASSERT_EQ(child.next(line, Clock::now() + 5s), Got::line);
+  EXPECT_EQ(line, "record");
+  child.wait(Clock::now() + 5s);
+  const std::string output = child.take_output();
+  EXPECT_THAT(output, testing::HasSubstr("out"));
+  EXPECT_THAT(output, testing::HasSubstr("err"));
+}
+
+TEST(ChildProcess, NamesTheSignalThatEndedIt) {
+  ChildProcess child({"/bin/sh", "-c", "kill -SEGV $$"});
+  std::string line;
+  EXPECT_EQ(child.next(line, Clock::now() + 5s), Got::closed);
+  EXPECT_EQ(child.wait(Clock::now() + 5s).text(), "SIGSEGV (Segmentation fault)");
+}
+
+TEST(ChildProcess, KillsTheWholeGroupAtTheDeadline) {
+  ChildProcess child({"/bin/sh", "-c", "trap '' TERM; sleep 1000 & echo $! >&4; wait"});
+  std::string grandchild, line;
+  ASSERT_EQ(child.next(grandchild, Clock::now() + 5s), Got::line);
+  EXPECT_EQ(child.next(line, Clock::now() + 50ms), Got::deadline);
+  EXPECT_EQ(child.kill().signal, SIGKILL);
+  // The grandchild is reparented and reaped by init, some moment later; a zombie no longer counts as alive.
+  const std::string state = "/proc/" + grandchild + "/stat";
+  bool gone = false;
+  for (int i = 0; i < 200 && !gone; ++i, std::this_thread::sleep_for(10ms)) {
+    FILE* file = fopen(state.c_str(), "r");
+    char name[64] = {}, letter = 'X';
+    gone = !file || fscanf(file, "%*d %63s %c", name, &letter) != 2 || letter == 'Z' || letter == 'X';
+    if (file) fclose(file);
+  }
+  EXPECT_TRUE(gone);
+}
+
+TEST(ChildProcess, SurvivesAFloodOfOutput) {
+  ChildProcess child({"/bin/sh", "-c", "head -c 5000000 /dev/zero; echo done >&4"});
+  std::string line;
+  ASSERT_EQ(child.next(line, Clock::now() + 20s), Got::line);
+  EXPECT_EQ(line, "done");
+  EXPECT_LE(child.take_output().size(), 64u << 10);
+}
+
+TEST(ChildProcess, GivesItAnEmptyInput) {
+  ChildProcess child({"/bin/sh", "-c", "if read line; then echo something >&4; else echo nothing >&4; fi"});
+  std::string line;
+  ASSERT_EQ(child.next(line, Clock::now() + 5s), Got::line);
+  EXPECT_EQ(line, "nothing");
+}
+
+TEST(ChildProcess, SaysWhatCannotBeStarted) {
+  try {
+    ChildProcess child({"/no/such/program"});
+    FAIL() << "started";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("/no/such/program"));
+  }
+}
+
+TEST(ChildProcess, DoesNotMindAReaderThatIsGone) {
+  ChildProcess child({"/bin/sh", "-c", "exec 3<&-; sleep 0.05; echo done >&4"});
+  signal(SIGPIPE, SIG_IGN);
+  std::this_thread::sleep_for(20ms);
+  child.send(std::string(1 << 20, 'x'));
+  std::string line;
+  EXPECT_EQ(child.next(line, Clock::now() + 5s), Got::line);
+}
+
+}  // namespace
+}  // namespace attn
