@@ -1,0 +1,162 @@
+#include "engine/tensors.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "engine/merge_heads.hpp"
+
+namespace attn {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Case small() {
+  Case c;
+  c.name = "t";
+  c.batch = 2;
+  c.heads = 4;
+  c.heads_kv = 2;
+  c.seq_q = c.seq_kv = 3;
+  c.head_dim = c.head_dim_v = 8;
+  return c;
+}
+
+std::vector<std::int64_t> strides(const DLTensor& tensor) { return {tensor.strides, tensor.strides + tensor.ndim}; }
+
+TEST(Tensors, LieAsTheLayoutSays) {
+  Case c = small();
+  EXPECT_THAT(strides(*Tensors(c).abi()->q), ElementsAre(4 * 3 * 8, 3 * 8, 8, 1));
+  c.layout = Layout::bshd;
+  EXPECT_THAT(strides(*Tensors(c).abi()->q), ElementsAre(3 * 4 * 8, 8, 4 * 8, 1));
+  c.layout = Layout::sbhd;
+  EXPECT_THAT(strides(*Tensors(c).abi()->q), ElementsAre(4 * 8, 8, 2 * 4 * 8, 1));
+}
+
+TEST(Tensors, PackQueriesKeysAndValuesIntoOne) {
+  Case c = small();
+  c.layout = Layout::packed_qkv;
+  Tensors tensors(c);
+  const attn_tensors& t = *tensors.abi();
+  EXPECT_THAT(strides(*t.q), ElementsAre(3 * 8 * 8, 8, 8 * 8, 1));
+  EXPECT_EQ(strides(*t.q), strides(*t.v));
+  EXPECT_EQ(static_cast<float*>(t.k->data) - static_cast<float*>(t.q->data), 4 * 8);
+  EXPECT_EQ(static_cast<float*>(t.v->data) - static_cast<float*>(t.q->data), 6 * 8);
+}
+
+TEST(Tensors, HaveTheStridesThatTheCaseNames) {
+  Case c = small();
+  c.strides = {StrideKind::transposed, StrideKind::expanded, StrideKind::sliced, StrideKind::dense};
+  Tensors tensors(c);
+  const attn_tensors& t = *tensors.abi();
+  EXPECT_THAT(strides(*t.q), ElementsAre(3 * 4 * 8, 8, 4 * 8, 1));
+  EXPECT_EQ(t.k->strides[1], 0);
+  EXPECT_EQ(t.v->strides[2], 8 + 16);
+}
+
+TEST(Tensors, BroadcastAMaskByStrideZero) {
+  Case c = small();
+  c.mask = MaskKind::tensor;
+  c.mask_tensor.full = {true, false, false, true};
+  Tensors tensors(c);
+  const DLTensor& mask = *tensors.abi()->mask;
+  EXPECT_THAT(std::vector<std::int64_t>(mask.shape, mask.shape + 4), ElementsAre(2, 4, 3, 3));
+  EXPECT_THAT(strides(mask), ElementsAre(3, 0, 0, 1));
+}
+
+TEST(Tensors, TellOfEveryWriteThatDoesNotBelong) {
+  Case c = small();
+  c.strides.o = StrideKind::sliced;
+  Tensors tensors(c);
+  tensors.fill(1);
+  const auto clean = [&] {
+    tensors.poison_output();
+    EXPECT_EQ(tensors.damage(), std::nullopt);
+    return tensors.abi();
+  };
+  const attn_tensors& t = *clean();
+  auto* const o = static_cast<float*>(t.o->data);
+  const std::int64_t rows = 2 * 4 * 3, pitch = t.o->strides[2];
+  o[rows * pitch] = 1;
+  EXPECT_THAT(*tensors.damage(), HasSubstr("wrote 4 bytes after the end of o (first at +0)"));
+  clean();
+  o[-2] = 1;
+  EXPECT_THAT(*tensors.damage(), HasSubstr("before the start of o (first at -8)"));
+  clean();
+  o[5 * pitch + 8] = 1;
+  EXPECT_THAT(*tensors.damage(), HasSubstr("gap between rows of o"));
+  clean();
+  static_cast<float*>(t.v->data)[0] += 1;
+  EXPECT_EQ(*tensors.damage(), "wrote into its inputs");
+  tensors.fill(1);
+  clean();
+}
+
+TEST(Tensors, KeepTheirAddressesWhenRefilled) {
+  Tensors tensors(small());
+  tensors.fill(1);
+  const void* const data = tensors.abi()->q->data;
+  const float before = tensors.q().load(0, 0, 0, 0);
+  tensors.fill(2);
+  EXPECT_EQ(tensors.abi()->q->data, data);
+  EXPECT_NE(tensors.q().load(0, 0, 0, 0), before);
+}
+
+TEST(Tensors, HoldTheSameNumbersInEveryLayout) {
+  Case c = small(), twin = small();
+  twin.layout = Layout::sbhd;
+  twin.strides.k = StrideKind::sliced;
+  Tensors one(c), other(twin);
+  one.fill(7);
+  other.fill(7);
+  for (std::int64_t b = 0; b < 2; ++b)
+    for (std::int64_t s = 0; s < 3; ++s)
+      for (std::int64_t d = 0; d < 8; ++d) {
+        EXPECT_EQ(one.q().load(b, 3, s, d), other.q().load(b, 3, s, d));
+        EXPECT_EQ(one.k().load(b, 1, s, d), other.k().load(b, 1, s, d));
+      }
+}
+
+TEST(Tensors, ReadAnOutputWhereABackendPutIt) {
+  Tensors tensors(small());
+  tensors.poison_output();
+  std::vector<float> own(2 * 4 * 3 * 8, 2.5f);
+  tensors.abi()->o->data = own.data();
+  EXPECT_EQ(tensors.output().load(1, 3, 2, 7), 2.5f);
+  tensors.abi()->o->data = nullptr;
+  EXPECT_THROW(tensors.output(), Error);
+  tensors.poison_output();
+  EXPECT_TRUE(std::isnan(tensors.output().load(1, 3, 2, 7)));
+}
+
+TEST(Tensors, RefuseWhatTheyCannotLayOut) {
+  Case c = small();
+  c.pass = Pass::backward;
+  EXPECT_THROW(Tensors{c}, Error);
+  c = small();
+  c.layout = Layout::thd;
+  EXPECT_THROW(Tensors{c}, Error);
+}
+
+TEST(MergeHeads, IsAViewWhereHeadsFollowEachOtherAndACopyElsewhere) {
+  Case c = small();
+  c.layout = Layout::bshd;
+  Tensors bshd(c);
+  bshd.fill(1);
+  OpRecorder recorder;
+  MergeHeads merge;
+  EXPECT_EQ(merge(bshd.q(), &recorder).data, bshd.q().data);
+  EXPECT_TRUE(recorder.take().empty());
+  c.layout = Layout::bhsd;
+  Tensors bhsd(c);
+  bhsd.fill(1);
+  const TensorView merged = merge(bhsd.q(), &recorder);
+  ASSERT_EQ(recorder.take().size(), 1u);
+  EXPECT_EQ(merged.strides[1], 8);
+  for (std::int64_t h = 0; h < 4; ++h) EXPECT_EQ(merged.load(1, h, 2, 5), bhsd.q().load(1, h, 2, 5));
+}
+
+}  // namespace
+}  // namespace attn
