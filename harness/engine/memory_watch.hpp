@@ -9,6 +9,11 @@ namespace attn {
 
 class MemoryWatch {
  public:
+  // Room for all samples of a trial: growing in between would be in the books it reads.
+  MemoryWatch() {
+    malloc_bytes_.reserve(1024);
+    resident_bytes_.reserve(1024);
+  }
   // To be called between calls, outside every timed window; costs some microseconds.
   void sample();
   // Bytes per call that stay behind for ever; 0 = steady; empty = too few samples to say.

@@ -1,0 +1,48 @@
+#include "run/reproduce.hpp"
+
+#include <gmock/gmock.h>
+
+namespace attn {
+namespace {
+
+TEST(Reproduce, RunsJustThatRow) {
+  Suite suite;
+  suite.path = "suites/my suite.yaml";
+  Trial trial;
+  trial.value.name = "a+b/c";
+  trial.id = case_id(trial.value);
+  trial.backend.name = "naive";
+  RunOptions options;
+  EXPECT_EQ(reproduce_command(suite, trial, options),
+            "attn-regress run 'suites/my suite.yaml' --filter '^a\\+b/c:fp32/b1/h1/q1\\.k1/d64$' --backend naive");
+  options.plugins = {{"naive", "./lib.so", "planted.copy"}, {"other", "./x.so", ""}};
+  options.max_cost_flops = 50e9;
+  options.seed = 3;
+  EXPECT_THAT(reproduce_command(suite, trial, options), testing::EndsWith("--backend naive --plugin naive=./lib.so:planted.copy --max-cost 50GFLOP --seed 3"));
+}
+
+TEST(Reproduce, QuotesForTheShell) {
+  Suite suite;
+  suite.path = "it's.yaml";
+  Trial trial;
+  trial.id = "x";
+  trial.backend.name = "n";
+  EXPECT_THAT(reproduce_command(suite, trial, {}), testing::HasSubstr("'it'\\''s.yaml'"));
+}
+
+TEST(TooCostly, NamesTheFlagThatRunsIt) {
+  Case c;
+  c.heads = 32;
+  c.heads_kv = 32;
+  c.seq_q = c.seq_kv = 4096;
+  c.head_dim = c.head_dim_v = 128;
+  RunOptions options;
+  EXPECT_EQ(too_costly(c, DeviceType::cpu, options), "275 GFLOP, more than 20 GFLOP: --max-cost 275GFLOP runs it");
+  options.max_cost_flops = 275e9;
+  EXPECT_EQ(too_costly(c, DeviceType::cpu, options), "");
+  options.max_cost_flops.reset();
+  EXPECT_EQ(too_costly(c, DeviceType::cuda, options), "");
+}
+
+}  // namespace
+}  // namespace attn

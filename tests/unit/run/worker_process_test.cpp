@@ -1,0 +1,107 @@
+#include "run/worker_process.hpp"
+
+#include <gmock/gmock.h>
+
+namespace attn {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+const std::atomic<bool> kNever{false};
+
+// A worker that is a shell script: `environment` is said first, then one line of the script per request.
+class ScriptedWorker {
+ public:
+  explicit ScriptedWorker(const std::string& script, bool greets = true)
+      : worker_({"/bin/sh", "-c", (greets ? "echo '" + record_line(EnvironmentRecord{}) + "' >&4; " : std::string()) + script}, {300ms, 300ms}, kNever) {}
+  TrialAnswer run() {
+    Request request;
+    request.trial = 7;
+    return worker_.run(request, [&](Phase phase) { phases_.push_back(phase); });
+  }
+  Worker& operator*() { return worker_; }
+  const std::vector<Phase>& phases() const { return phases_; }
+
+ private:
+  Worker worker_;
+  std::vector<Phase> phases_;
+};
+
+std::string say(const auto& record) { return "echo '" + record_line(record) + "' >&4; "; }
+std::string closing(std::int64_t trial = 7) {
+  MeasurementRecord record;
+  record.trial = trial;
+  return say(record);
+}
+const std::string kAwait = "read request <&3; ";
+
+TEST(Worker, GivesPhasesBlocksAndTheClosingRecord) {
+  BlockRecord block;
+  block.trial = 7;
+  block.block.device_ns = 5;
+  ScriptedWorker worker(kAwait + say(StartedRecord{7, Phase::open}) + say(StartedRecord{7, Phase::bare}) + say(block) + closing() + "read more <&3");
+  const TrialAnswer answer = worker.run();
+  EXPECT_EQ(answer.record.status, Status::ok);
+  ASSERT_EQ(answer.blocks.size(), 1u);
+  EXPECT_EQ(answer.blocks[0].device_ns, 5);
+  EXPECT_THAT(worker.phases(), testing::ElementsAre(Phase::open, Phase::bare));
+  EXPECT_TRUE((*worker).alive());
+}
+
+TEST(Worker, NamesSignalAndPhaseOfACrashAndKeepsWhatItPrinted) {
+  ScriptedWorker worker(kAwait + say(StartedRecord{7, Phase::accounting}) + "echo last words; kill -SEGV $$");
+  const TrialAnswer answer = worker.run();
+  EXPECT_EQ(answer.record.status, Status::crashed);
+  EXPECT_EQ(answer.record.reason, "SIGSEGV (Segmentation fault) in phase accounting");
+  EXPECT_THAT(answer.output, HasSubstr("last words"));
+  EXPECT_FALSE((*worker).alive());
+}
+
+TEST(Worker, CallsASilentExitACrash) {
+  ScriptedWorker worker(kAwait + say(StartedRecord{7, Phase::bare}) + "exit 0");
+  const TrialAnswer answer = worker.run();
+  EXPECT_EQ(answer.record.status, Status::crashed);
+  EXPECT_EQ(answer.record.reason, "exit code 0 in phase bare");
+}
+
+TEST(Worker, IsKilledAtTheDeadlineOfItsPhase) {
+  ScriptedWorker worker(kAwait + say(StartedRecord{7, Phase::bare}) + "trap '' TERM; sleep 100");
+  const TrialAnswer answer = worker.run();
+  EXPECT_EQ(answer.record.status, Status::timed_out);
+  EXPECT_EQ(answer.record.reason, "no answer within 0.3 s in phase bare");
+}
+
+TEST(Worker, IsNotBelievedWhenItSpeaksNonsense) {
+  ScriptedWorker nonsense(kAwait + "echo 'rubbish {' >&4; sleep 1");
+  EXPECT_EQ(nonsense.run().record.status, Status::failed);
+  ScriptedWorker foreign(kAwait + closing(8) + "sleep 1");
+  EXPECT_THAT(foreign.run().record.reason, HasSubstr("not asked for"));
+}
+
+TEST(Worker, SaysWhyItNeverCameUp) {
+  ScriptedWorker dead("exit 9", false);
+  ASSERT_TRUE((*dead).fault());
+  EXPECT_EQ((*dead).fault()->status, Status::crashed);
+  EXPECT_EQ((*dead).fault()->reason, "exit code 9 while loading");
+  ScriptedWorker hanging("sleep 100", false);
+  ASSERT_TRUE((*hanging).fault());
+  EXPECT_EQ((*hanging).fault()->status, Status::timed_out);
+  MeasurementRecord unloadable;
+  unloadable.status = Status::unsupported;
+  unloadable.reason = "cannot load the plugin";
+  ScriptedWorker broken(say(unloadable), false);
+  ASSERT_TRUE((*broken).fault());
+  EXPECT_EQ((*broken).fault()->reason, "cannot load the plugin");
+}
+
+TEST(Worker, StopsWhenInterrupted) {
+  const std::atomic<bool> interrupted{true};
+  const auto start = std::chrono::steady_clock::now();
+  Worker worker({"/bin/sh", "-c", "sleep 100"}, {100s, 100s}, interrupted);
+  EXPECT_TRUE(worker.fault());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+}
+
+}  // namespace
+}  // namespace attn
