@@ -1,24 +1,38 @@
 #pragma once
 // What a record's name says: ordered rules that give each record a class and each call a kernel path. Rules are data (rules.yaml), users may add some.
 
+#include <cstdint>
 #include <regex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/activity.hpp"
 
 namespace attn {
 
-// The first rule whose expression is found in the demangled name gives the class.
-struct ClassRule {
-  ActivityClass activity_class = ActivityClass::other;
-  std::regex name;
+// A regular expression (ECMAScript), searched. Alternatives without special characters, which most are, are plain searches: many times faster.
+class NamePattern {
+ public:
+  // Throws std::regex_error.
+  explicit NamePattern(const std::string& expression);
+  bool found_in(const std::string& name) const;
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<std::regex> expressions_;
 };
 
-// Holds for a call when every listed class occurs among its kernels and every expression is found in the names of at least `count` of its records.
+// The first rule whose expression is found in the readable name gives the class.
+struct ClassRule {
+  ActivityClass activity_class = ActivityClass::other;
+  NamePattern name;
+};
+
+// Holds for a call when every listed class occurs among its kernels and every pattern is found in the names of at least `count` of its records.
 struct PathRule {
   struct Name {
-    std::regex name;
+    NamePattern name;
     std::int64_t count = 1;
   };
   KernelPath path = KernelPath::unknown;
@@ -34,11 +48,20 @@ struct Rules {
 // The shipped rules, built in.
 const Rules& default_rules();
 // Rules from YAML text; `file` names it in errors. Throws Error with file:line:column.
-Rules parse_rules(const std::string& text, const std::string& file);
+Rules parse_rules(std::string_view text, const std::string& file);
 // The user's rules from a file before the shipped ones: the first fit wins. Throws Error.
 Rules load_rules(const std::string& path);
 
 // `readable` is readable_name(raw): names are compared in full, not normalised. Memcpys are `copy`, memsets `fill`.
 ActivityClass classify(const Rules& rules, ActivityKind kind, const std::string& readable);
+
+// The path of one call: the first rule that holds; `none` when nothing that could be attention ran (no attention, gemm or softmax, and no kernel whose work
+// is unknown), else `unknown`. Names are readable_name(raw), one per record, with their kinds and classes.
+struct NamedRecord {
+  ActivityKind kind = ActivityKind::kernel;
+  ActivityClass activity_class = ActivityClass::other;
+  std::string_view readable;
+};
+KernelPath kernel_path(const Rules& rules, const std::vector<NamedRecord>& call);
 
 }  // namespace attn
