@@ -1,0 +1,117 @@
+#include "engine/comparison.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace attn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Precision {
+  int mantissa, smallest_exponent;
+};
+Precision precision_of(std::int32_t dtype) {
+  switch (dtype) {
+    case ATTN_FP32: return {23, -126};
+    case ATTN_FP16: return {10, -14};
+    case ATTN_BF16: return {7, -126};
+    case ATTN_FP8_E4M3: return {3, -6};
+    default: return {2, -14};
+  }
+}
+
+// Naive error per noise, by octave of the number of visible keys: rows with as many keys err alike.
+class NaiveError {
+ public:
+  NaiveError(const Evaluation& expected, const Evaluation& naive, std::int32_t dtype) {
+    std::array<double, kOctaves> largest{};
+    for (std::size_t row = 0; row < expected.lse.size(); ++row) {
+      if (expected.noise[row] == 0) continue;
+      double error = 0;
+      for (std::size_t i = row * static_cast<std::size_t>(expected.columns); i < (row + 1) * static_cast<std::size_t>(expected.columns); ++i) {
+        const double difference = std::fabs(naive.out[i] - expected.out[i]);
+        if (std::isfinite(difference)) error = std::max(error, difference);
+      }
+      double& octave = largest[octave_of(expected.visible[row])];
+      octave = std::max(octave, error / expected.noise[row]);
+    }
+    // Neighbours count too, because an octave may hold few rows; and a naive row that is exact by luck still may have erred by a rounding of its weights.
+    const double floor = std::ldexp(1.0, -precision_of(dtype).mantissa - 1);
+    for (std::size_t i = 0; i < kOctaves; ++i) {
+      per_noise_[i] = std::max(floor, largest[i]);
+      if (i > 0) per_noise_[i] = std::max(per_noise_[i], largest[i - 1]);
+      if (i + 1 < kOctaves) per_noise_[i] = std::max(per_noise_[i], largest[i + 1]);
+    }
+  }
+  double of(const Evaluation& expected, std::size_t row) const { return per_noise_[octave_of(expected.visible[row])] * expected.noise[row]; }
+
+ private:
+  static constexpr std::size_t kOctaves = 65;
+  static std::size_t octave_of(std::int64_t visible) { return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(visible))); }
+  std::array<double, kOctaves> per_noise_{};
+};
+
+}  // namespace
+
+double ulp(double value, std::int32_t dtype) {
+  const Precision precision = precision_of(dtype);
+  const double magnitude = std::fabs(value);
+  const int exponent = magnitude > 0 && std::isfinite(magnitude) ? std::ilogb(magnitude) : precision.smallest_exponent;
+  return std::ldexp(1.0, std::max(exponent, precision.smallest_exponent) - precision.mantissa);
+}
+
+Comparison compare(const std::vector<double>& found, const Evaluation& expected, const Evaluation& naive, std::int32_t dtype) {
+  Comparison result;
+  const std::size_t rows = expected.lse.size();
+  const auto columns = static_cast<std::size_t>(expected.columns);
+  const NaiveError naive_error(expected, naive, dtype);
+  result.off.assign(rows, false);
+  double worst_ratio = -1, errors = 0, naive_errors = 0, ulps = 0, error_squares = 0, squares = 0, elements = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const double* const want = expected.out.data() + row * columns;
+    const double* const have = found.data() + row * columns;
+    double largest = 0;
+    for (std::size_t x = 0; x < columns; ++x) largest = std::max(largest, std::fabs(want[x]));
+    // A dead row of the policy zero weighs nothing and is exactly 0.
+    const bool exact = expected.noise[row] == 0 && largest == 0;
+    const double two_ulp = exact ? 0 : 2 * ulp(largest, dtype), budget = 2 * naive_error.of(expected, row) + two_ulp;
+    for (std::size_t x = 0; x < columns; ++x) {
+      const bool both_nan = std::isnan(want[x]) && std::isnan(have[x]);
+      double error = std::fabs(have[x] - want[x]);
+      if (both_nan) error = 0;
+      else if (std::isnan(error)) error = kInfinity;
+      const double ratio = error == 0 ? 0 : error / budget;  // infinite for a budget of 0
+      if (ratio > worst_ratio) {
+        worst_ratio = ratio;
+        result.worst_row = row;
+        result.worst_column = static_cast<std::int64_t>(x);
+        result.worst_budget = budget;
+      }
+      if (ratio > 1) result.off[row] = true;
+      if (error > result.max_error || (row == 0 && x == 0)) {
+        result.max_error = error;
+        result.max_error_budget = budget;
+      }
+      if (both_nan) continue;
+      elements += 1;
+      errors += error;
+      ulps += two_ulp;
+      if (const double each = std::fabs(naive.out[row * columns + x] - want[x]); std::isfinite(each)) naive_errors += each;
+      error_squares += error * error;
+      squares += want[x] * want[x];
+    }
+  }
+  if (elements > 0) {
+    result.mean_error = errors / elements;
+    result.mean_budget = (2 * naive_errors + ulps) / elements;
+  }
+  result.rel_error = error_squares == 0 ? 0 : std::sqrt(error_squares / squares);
+  result.right = std::find(result.off.begin(), result.off.end(), true) == result.off.end() && result.mean_error <= result.mean_budget;
+  return result;
+}
+
+}  // namespace attn

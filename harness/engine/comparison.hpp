@@ -1,0 +1,28 @@
+#pragma once
+// Found rows against an evaluation, within the budget that the naive evaluation of the same rows sets.
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/reference.hpp"
+
+namespace attn {
+
+struct Comparison {
+  bool right = true;                       // every row within its budget, and the mean within its own
+  std::vector<bool> off;                   // per row: beyond its budget
+  double max_error = 0, max_error_budget = 0;  // the largest error and the budget of its row
+  double mean_error = 0, mean_budget = 0;  // over all elements
+  double rel_error = 0;                    // ||found - expected|| / ||expected||
+  std::size_t worst_row = 0;               // where error / budget is largest
+  std::int64_t worst_column = 0;
+  double worst_budget = 0;
+};
+
+// `found`: (rows, columns) as in `expected`. `dtype`: an attn_dtype, the output's. The rows' budgets are described with check_output.
+Comparison compare(const std::vector<double>& found, const Evaluation& expected, const Evaluation& naive, std::int32_t dtype);
+
+// Distance from |value| to the next larger number of the dtype.
+double ulp(double value, std::int32_t dtype);
+
+}  // namespace attn

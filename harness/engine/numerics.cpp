@@ -1,0 +1,211 @@
+#include "engine/numerics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "engine/comparison.hpp"
+#include "engine/output_scan.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::size_t kDiagnosisRows = 256;
+
+std::vector<double> read_rows(const TensorView& output, const std::vector<Row>& rows, std::int64_t columns) {
+  std::vector<double> values;
+  values.reserve(rows.size() * static_cast<std::size_t>(columns));
+  for (const Row& row : rows)
+    for (std::int64_t x = 0; x < columns; ++x) values.push_back(output.load(row.batch, row.head, row.row, x));
+  return values;
+}
+
+std::string place_of(const Row& row, std::int64_t column) {
+  return fmt::format("(batch {}, head {}, row {}, column {})", row.batch, row.head, row.row, column);
+}
+
+std::string joined(const auto& parts, const char* separator) {
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : separator) + fmt::format("{}", part);
+  return text;
+}
+
+std::string elements(std::int64_t count) { return count == 1 ? "1 element" : fmt::format("{} elements", count); }
+
+// "head 3", "heads 1, 3", "7 of 32 heads" when only some are off, else empty.
+std::string only_some(const char* one, const char* many, const std::set<std::int64_t>& off, const std::set<std::int64_t>& checked) {
+  if (off.size() == checked.size()) return "";
+  if (off.size() == 1) return fmt::format(", only {} {}", one, *off.begin());
+  if (off.size() > 4) return fmt::format(", only {} of {} {}", off.size(), checked.size(), many);
+  return fmt::format(", only {} {}", many, joined(off, ", "));
+}
+
+// "12 of 640 checked rows are off, only head 3, only from row 60 on".
+std::string extent_of(const std::vector<bool>& off, const std::vector<Row>& rows) {
+  std::set<std::int64_t> heads, batches, off_heads, off_batches;
+  std::int64_t first_off = std::numeric_limits<std::int64_t>::max(), last_right = -1, count = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    heads.insert(rows[i].head);
+    batches.insert(rows[i].batch);
+    if (!off[i]) continue;
+    ++count;
+    off_heads.insert(rows[i].head);
+    off_batches.insert(rows[i].batch);
+    first_off = std::min(first_off, rows[i].row);
+  }
+  if (count == 0) return "no single row is off, but the mean is";
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!off[i] && off_heads.contains(rows[i].head) && off_batches.contains(rows[i].batch)) last_right = std::max(last_right, rows[i].row);
+  std::string text = fmt::format("{} of {} checked rows {} off", count, rows.size(), count == 1 ? "is" : "are");
+  text += only_some("batch", "batches", off_batches, batches);
+  text += only_some("head", "heads", off_heads, heads);
+  if (last_right >= 0 && last_right < first_off) text += fmt::format(", only from row {} on", first_off);
+  return text;
+}
+
+bool same_bits(const TensorView& a, const TensorView& b, const std::vector<Row>& rows, std::int64_t columns) {
+  const std::size_t size = element_bytes(a.dtype);
+  if (a.dtype != b.dtype) return false;
+  const auto at = [&](const TensorView& t, const Row& row, std::int64_t x) {
+    return static_cast<const std::byte*>(t.data) + t.offset(row.batch, row.head, row.row, x) * static_cast<std::int64_t>(size);
+  };
+  for (const Row& row : rows)
+    for (std::int64_t x = 0; x < columns; ++x)
+      if (std::memcmp(at(a, row, x), at(b, row, x), size) != 0) return false;
+  return true;
+}
+
+// Rows on which the misreadings are tried: some of those that are off, and some of all, so that a match explains both.
+std::vector<Row> diagnosis_rows(const std::vector<Row>& rows, const std::vector<bool>& off, std::size_t most) {
+  if (rows.size() <= most) return rows;
+  std::vector<std::size_t> wrong;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (off[i]) wrong.push_back(i);
+  std::set<std::size_t> chosen;
+  for (std::size_t i = 0; i < most / 2; ++i) {
+    chosen.insert(i * rows.size() / (most / 2));
+    if (!wrong.empty()) chosen.insert(wrong[i * wrong.size() / (most / 2)]);
+  }
+  std::vector<Row> result;
+  for (const std::size_t i : chosen) result.push_back(rows[i]);
+  return result;
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    const double each = std::fabs(a[i] - b[i]);
+    sum += std::isfinite(each) ? each : 1e30;
+  }
+  return sum;
+}
+
+// "softcap ignored", when the output is what that misreading gives, and that is not what is right; else empty.
+std::string matching_misreading(const CheckInput& input, const std::vector<Row>& rows) {
+  const Case& c = *input.value;
+  const Reading right{.value = c, .text = {}};
+  for (const Reading& reading : misreadings(c)) {
+    std::vector<Row> comparable = rows;
+    if (reading.head_map == HeadMap::divided_by_kv)
+      std::erase_if(comparable, [&](const Row& row) { return row.head / c.heads_kv >= c.heads_kv; });
+    if (comparable.empty()) continue;
+    const Evaluation mistaken = reference(reading, input.operands, comparable), expected = reference(right, input.operands, comparable);
+    const std::vector<double> found = read_rows(input.output, comparable, c.head_dim_v);
+    if (distance(found, mistaken.out) >= distance(found, expected.out)) continue;  // no better than the right answer
+    if (!compare(found, mistaken, naive(reading, input.operands, comparable), input.output.dtype).right) continue;
+    // A misreading that the budget cannot tell from the right one explains nothing.
+    if (!compare(mistaken.out, expected, naive(right, input.operands, comparable), input.output.dtype).right) return reading.text;
+  }
+  return "";
+}
+
+std::string check_lse(const CheckInput& input, const std::vector<Row>& rows, const Evaluation& expected, const Evaluation& naive_rows) {
+  double naive_error = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (const double error = std::fabs(naive_rows.lse[i] - expected.lse[i]); std::isfinite(error)) naive_error = std::max(naive_error, error);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double found = input.lse.load(rows[i].batch, rows[i].head, rows[i].row, 0), want = expected.lse[i];
+    const bool dead = std::isinf(want);
+    // Kernels differ in the sign of a dead row's infinity, and with the policy mean it has no agreed value.
+    if (dead ? std::isinf(found) || input.value->dead_rows == DeadRows::mean
+             : std::fabs(found - want) <= 2 * naive_error + 4 * ulp(std::max(std::fabs(want), 1.0), ATTN_FP32))
+      continue;
+    return fmt::format("lse of (batch {}, head {}, row {}): found {:.9g}, expected {:.9g}", rows[i].batch, rows[i].head, rows[i].row, found, want);
+  }
+  return "";
+}
+
+std::optional<double> finite(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
+
+}  // namespace
+
+NumericsResult check_output(const CheckInput& input) {
+  const Case& c = *input.value;
+  const Reading right{.value = c, .text = {}};
+  NumericsResult result;
+  std::vector<std::string> reasons;
+
+  const OutputScan scan = scan_output(c, input.operands.mask, input.output, input.poison);
+  if (scan.unwritten > 0)
+    reasons.push_back(fmt::format("{} never written, first {}", elements(scan.unwritten), place_of(scan.first_unwritten->row, scan.first_unwritten->column)));
+  if (scan.not_finite > 0)
+    reasons.push_back(fmt::format("{} not finite, first {}: {}", elements(scan.not_finite),
+                                  place_of(scan.first_not_finite->row, scan.first_not_finite->column), scan.first_not_finite->value));
+
+  const std::vector<Row> rows = sample_rows(c, input.operands.mask, input.seed, input.limits);
+  const Evaluation expected = reference(right, input.operands, rows), allowed = naive(right, input.operands, rows);
+  const Comparison comparison = compare(read_rows(input.output, rows, c.head_dim_v), expected, allowed, input.output.dtype);
+  Numerics& numerics = result.numerics;
+  if (c.dropout > 0) {
+    if (comparison.right && !rows.empty()) {
+      numerics.diagnosis = "equals the reference with dropout ignored";
+      reasons.push_back(numerics.diagnosis);
+    }
+    if (!reasons.empty()) result = {Status::wrong, joined(reasons, "; "), numerics};
+    return result;
+  }
+
+  numerics.rows_checked = static_cast<std::int64_t>(rows.size());
+  if (!rows.empty()) {
+    numerics.max_abs_error = finite(comparison.max_error);
+    numerics.mean_abs_error = finite(comparison.mean_error);
+    numerics.rel_error = finite(comparison.rel_error);
+    numerics.max_budget = finite(comparison.max_error_budget);
+    numerics.mean_budget = finite(comparison.mean_budget);
+  }
+  if (!comparison.right) {
+    const Row& worst = rows[comparison.worst_row];
+    const std::size_t at = comparison.worst_row * static_cast<std::size_t>(expected.columns) + static_cast<std::size_t>(comparison.worst_column);
+    reasons.push_back(fmt::format("worst at {}: found {:.7g}, expected {:.7g} within {:.2g}", place_of(worst, comparison.worst_column),
+                                  input.output.load(worst.batch, worst.head, worst.row, comparison.worst_column), expected.out[at], comparison.worst_budget));
+    reasons.push_back(extent_of(comparison.off, rows));
+  }
+  if (input.lse)
+    if (std::string wrong = check_lse(input, rows, expected, allowed); !wrong.empty()) reasons.push_back(std::move(wrong));
+  if (reasons.empty()) return result;
+
+  if (!comparison.right && input.previous && same_bits(input.output, input.previous, rows, c.head_dim_v))
+    numerics.diagnosis = "equals the output of the previous inputs (a cached answer)";
+  else if (c.inputs == Inputs::poison_padding && scan.not_finite > 0 && scan.not_finite_beside_padding_only)
+    numerics.diagnosis = "reads the padding past the lengths";
+  else if (!comparison.right) {
+    // A misreading costs two evaluations, and there are about ten.
+    const double share = std::max(1.0, static_cast<double>(rows.size()) * static_cast<double>(c.seq_kv) *
+                                           static_cast<double>(2 * (c.head_dim + c.head_dim_v)) / (input.limits.flops / 4));
+    const auto most = std::clamp(static_cast<std::size_t>(static_cast<double>(rows.size()) / share), std::size_t{16}, kDiagnosisRows);
+    if (const std::string text = matching_misreading(input, diagnosis_rows(rows, comparison.off, most)); !text.empty())
+      numerics.diagnosis = "equals the reference with " + text;
+  }
+  if (!numerics.diagnosis.empty()) reasons.insert(reasons.begin(), numerics.diagnosis);
+  result.status = Status::wrong;
+  result.reason = joined(reasons, "; ");
+  return result;
+}
+
+}  // namespace attn
