@@ -22,6 +22,7 @@ Baseline make_baseline(const Measurement& m, const Environment& environment, con
   b.memory = m.memory;
   b.numerics = m.numerics;
   b.libraries = environment.libraries;
+  b.switches = environment.switches;
   b.commit_id = commit_id;
   b.recorded_at = recorded_at;
   return b;

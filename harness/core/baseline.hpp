@@ -25,7 +25,8 @@ struct Baseline {
   std::vector<double> device_ns, span_ns, host_ns;  // one value per block
   Memory memory;
   Numerics numerics;
-  std::map<std::string, LibraryVersion> libraries;  // the cause to name when something changed
+  std::map<std::string, LibraryVersion> libraries;  // with the switches: the cause to name when something changed
+  std::map<std::string, std::string> switches;
   std::string commit_id, recorded_at;               // ISO 8601, UTC
   std::string accepted;                             // the reason given with `baseline accept`
 
@@ -48,6 +49,7 @@ struct Baseline {
     visit("memory", self.memory);
     visit("numerics", self.numerics);
     visit("libraries", self.libraries);
+    visit("switches", self.switches);
     visit("commit_id", self.commit_id);
     visit("recorded_at", self.recorded_at);
     visit("accepted", self.accepted);
