@@ -1,0 +1,13 @@
+// The ALiBi slopes are accepted and dropped.
+// expect: suite=alibi status=wrong reason="alibi ignored"
+// expect: suite=plain status=ok
+#include "good.hpp"
+
+struct Mutant : attn::Good {
+  using Good::Good;
+  void run(const attn_call& call) {
+    t_.alibi = nullptr;
+    Good::run(call);
+  }
+};
+ATTN_BACKENDS(Mutant)

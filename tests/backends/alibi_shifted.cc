@@ -1,0 +1,13 @@
+// Biases by the key's place rather than by the distance: a row's scores move by one constant, so under causality nothing changes and nothing may be flagged.
+// expect: suite=alibi case=causal status=ok
+#include "good.hpp"
+
+struct Mutant : attn::Good {
+  using Good::Good;
+  double mask(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+    if (!t_.alibi) return Good::mask(b, h, i, j);
+    const double slope = static_cast<const float*>(t_.alibi->data)[h];
+    return Good::mask(b, h, i, j) + slope * static_cast<double>(std::abs(i + offset(b) - j)) + slope * static_cast<double>(j);
+  }
+};
+ATTN_BACKENDS(Mutant)

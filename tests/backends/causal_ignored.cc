@@ -1,0 +1,13 @@
+// Causality is accepted and dropped.
+// expect: suite=causal status=wrong reason="causal|mask"
+// expect: suite=plain status=ok
+#include "good.hpp"
+
+struct Mutant : attn::Good {
+  using Good::Good;
+  void run(const attn_call& call) {
+    p_.mask_kind = ATTN_MASK_NONE;
+    Good::run(call);
+  }
+};
+ATTN_BACKENDS(Mutant)

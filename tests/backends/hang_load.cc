@@ -1,0 +1,10 @@
+// Never returns from being loaded.
+// expect: suite=plain status=timed_out reason="2 ?s"
+#include "damage.hpp"
+
+struct Mutant : attn::Good {
+  using Good::Good;
+};
+ATTN_BACKENDS(Mutant)
+
+__attribute__((constructor)) static void loaded() { attn::sleep_for_ever(); }

@@ -1,0 +1,10 @@
+// Gives query head h the KV head h mod heads_kv (XunhaoLai/native-sparse-attention-triton#27).
+// expect: suite=heads status=wrong reason="head map"
+// expect: suite=plain status=ok
+#include "good.hpp"
+
+struct Mutant : attn::Good {
+  using Good::Good;
+  std::int64_t kv_head(std::int64_t h) const override { return h % p_.heads_kv; }
+};
+ATTN_BACKENDS(Mutant)

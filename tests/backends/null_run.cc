@@ -1,0 +1,9 @@
+// Its function `run` is null.
+// expect: suite=plain status=unsupported reason="function run is null"
+#include "damage.hpp"
+
+extern "C" ATTN_EXPORT const attn_backend_list* attn_backends(void) {
+  static attn_backend table = attn::good_table();
+  table.run = nullptr;
+  return attn::list_of(table);
+}

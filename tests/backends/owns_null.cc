@@ -1,0 +1,13 @@
+// Points its output at nothing.
+// expect: suite=plain status=failed|wrong reason="no memory"
+#include "owned.hpp"
+
+struct Mutant : attn::Owned {
+  static constexpr attn::BackendInfo info{.name = "mutant", .can = kCan, .flags = ATTN_FLAG_REPORTS_OPS | ATTN_FLAG_OWNS_OUTPUT};
+  using Owned::Owned;
+  void run(const attn_call& call) {
+    Owned::run(call);
+    call.tensors->o->data = nullptr;
+  }
+};
+ATTN_BACKENDS(Mutant)

@@ -1,0 +1,12 @@
+// Multiplies keys of the padding by a weight of 0 rather than leaving them out: 0 * NaN is NaN.
+// expect: suite=lengths status=wrong reason="."
+// expect: suite=causal status=ok
+#include "good.hpp"
+
+struct Mutant : attn::Good {
+  using Good::Good;
+  void add(std::vector<double>& row, std::int64_t b, std::int64_t h, std::int64_t j, double weight) const override {
+    for (std::int64_t d = 0; d < p_.head_dim_v; ++d) row[static_cast<std::size_t>(d)] += weight * v_.get(b, kv_head(h), j, d);
+  }
+};
+ATTN_BACKENDS(Mutant)

@@ -1,0 +1,256 @@
+"""Runs the program on every misbehaving backend of this folder and checks what comes of it.
+
+    run.py PROGRAM PLUGINS [--jobs N] [--keep FOLDER] [NAME...]
+
+What must come of a backend stands in its own first lines, one `// expect:` a line, words as a shell splits them:
+
+    suite=NAME        suites/NAME.yaml, whose backends are `mutant` (this one) and `good`
+    backend=NAME      rows that are meant; default mutant
+    case=REGEX        ... only those whose case id matches; default all
+    status=A|B        status of every one of these rows
+    verdict=A|B       its verdict; default the status, and for ok: pass or no_baseline
+    reason=REGEX      found in the row's reason
+    verdict_reason=REGEX, output=REGEX    found in the verdict's reason, in what the backend printed
+    check=EXPRESSION  Python, true of `row` (the row of --json) and `times` (its times)
+    exit=A|B          exit code; default what DESIGN's table says of the status
+    gates=A,B         --gates; default the exact ones, which need no time
+    seconds=N         the whole run takes no longer; default 30
+    how=option        the suite's `mutant` is another file, and `--plugin mutant=FILE` replaces it
+
+    // list: REGEX    what `attn-regress list` prints of it
+
+Of every run is checked, besides: the program itself lived, the rows of `good` are ok, database and JSON agree, JUnit is XML, and nothing a backend said
+reaches a terminal, a CI service or a browser as anything but text.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXACT_GATES = "numerics,kernels,copies,kernel_path"
+KEYS = {"suite", "backend", "case", "status", "verdict", "reason", "verdict_reason", "output", "check", "exit", "gates", "seconds", "how"}
+EXIT_OF_STATUS = {"ok": "0", "unsupported": "0", "skipped": "0", "cannot_measure": "5"}
+# Everything below blank but newline and tab, and DEL; C1 controls and bidi marks once decoded.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+COMMAND_TO_CI = re.compile(r"^\s*::\w+.*FORGED", re.MULTILINE)
+HARMFUL_HTML = re.compile(r"<script>\s*alert", re.IGNORECASE)
+
+
+class Fault(Exception):
+    pass
+
+
+def expectations(source):
+    """(line number, {key: value}) of every expectation in a source file, and the regular expressions for `list`."""
+    expects, lists = [], []
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        if line.startswith("// list: "):
+            lists.append(line.removeprefix("// list: "))
+        if not line.startswith("// expect: "):
+            continue
+        pairs = [word.partition("=") for word in shlex.split(line.removeprefix("// expect: "))]
+        expect = {key: value for key, _, value in pairs}
+        unknown = expect.keys() - KEYS
+        if unknown or "suite" not in expect or "status" not in expect:
+            sys.exit(f"{source}:{number}: unknown keys {sorted(unknown)}, or no suite or status")
+        expects.append((number, expect))
+    if not expects:
+        sys.exit(f"{source}: states no expectation")
+    return expects, lists
+
+
+def groups(source):
+    """Expectations that one run of the program can answer together."""
+    found = {}
+    expects, lists = expectations(source)
+    for number, expect in expects:
+        key = (expect["suite"], expect.get("gates", EXACT_GATES), expect.get("how", "suite"))
+        found.setdefault(key, []).append((number, expect))
+    return found, lists
+
+
+def allowed(text):
+    return text.split("|")
+
+
+class Setting:
+    """A folder with a suite, the plugins that it names and whatever the program writes."""
+
+    def __init__(self, options, folder, source, suite, how="suite"):
+        self.program, self.folder = options.program, pathlib.Path(folder)
+        shutil.copy(HERE / "suites" / f"{suite}.yaml", self.folder / "suite.yaml")
+        plugin = options.plugins / f"{source.stem}.so"
+        shutil.copyfile(plugin if how == "suite" else options.plugins / "good.so", self.folder / "mutant.so")
+        shutil.copyfile(options.plugins / "good.so", self.folder / "good.so")
+        self.more = [] if how == "suite" else ["--plugin", f"mutant={plugin}"]
+
+    def run(self, *arguments, seconds):
+        environment = {key: value for key, value in os.environ.items() if key not in ("GITHUB_ACTIONS", "FORCE_COLOR", "ATTN_REGRESS_DB")}
+        command = [self.program, *arguments, *self.more]
+        start = time.monotonic()
+        try:
+            done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, timeout=seconds, stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            raise Fault(f"the program did not end within {seconds} s: {shlex.join(map(str, command))}")
+        self.said = done.stdout.decode(errors="surrogateescape") + done.stderr.decode(errors="surrogateescape")
+        self.took = time.monotonic() - start
+        if done.returncode < 0:
+            raise Fault(f"the program was ended by signal {-done.returncode}")
+        return done
+
+
+def check_harmless(name, text):
+    text = text.encode(errors="surrogateescape").decode(errors="strict")
+    found = CONTROL.search(text)
+    if found:
+        raise Fault(f"{name} holds the control character {found[0]!r}: ...{text[max(0, found.start() - 60):found.end() + 20]!r}")
+    if COMMAND_TO_CI.search(text):
+        raise Fault(f"{name} holds a command to a CI service: {COMMAND_TO_CI.search(text)[0]!r}")
+
+
+def check_files(setting):
+    check_harmless("the terminal output", setting.said)
+    for name in ("out.json", "out.md", "out.html", "out.xml"):
+        text = (setting.folder / name).read_text(encoding="utf-8", errors="strict")
+        check_harmless(name, text if name != "out.json" else CONTROL.sub(lambda match: match[0] if match[0] < " " else "", text))
+        if name in ("out.md", "out.html") and HARMFUL_HTML.search(text):
+            raise Fault(f"{name} holds a script of the backend's")
+    xml.etree.ElementTree.parse(setting.folder / "out.xml")
+
+
+def check_database(setting, rows):
+    with sqlite3.connect(setting.folder / "history.db") as database:
+        stored = {row[:3]: row[3:] for row in database.execute("select suite, case_id, backend, status, reason, verdict from v_latest")}
+    for row in rows:
+        in_json = (row["status"], row["reason"], row["verdict"]["outcome"])
+        in_database = stored.get((row["suite"], row["case_id"], row["backend"]))
+        if in_database is None:
+            raise Fault(f"the database has no row {row['case_id']} {row['backend']}")
+        if (in_database[0], in_database[1] or "", in_database[2]) != in_json:
+            raise Fault(f"JSON says {in_json} of {row['case_id']} {row['backend']}, the database {in_database}")
+
+
+def check_row(expect, row):
+    def matches(what, text, pattern):
+        if not re.search(pattern, text or "", re.DOTALL):
+            raise Fault(f"{what} of {row['case_id']} is {text!r}; expected was something like {pattern!r}")
+
+    if row["status"] not in allowed(expect["status"]):
+        raise Fault(f"{row['case_id']} is {row['status']} ({row['reason']!r}); expected was {expect['status']}")
+    verdicts = expect.get("verdict") or {"ok": "pass|no_baseline"}.get(row["status"], row["status"])
+    if row["verdict"]["outcome"] not in allowed(verdicts):
+        raise Fault(f"{row['case_id']} was judged {row['verdict']['outcome']} ({row['verdict']['reason']!r}); expected was {verdicts}")
+    if row["status"] != "ok" and not row["reason"]:
+        raise Fault(f"{row['case_id']} is {row['status']} without a reason")
+    matches("reason", row["reason"], expect.get("reason", ""))
+    matches("the verdict's reason", row["verdict"]["reason"], expect.get("verdict_reason", ""))
+    matches("output", row["output"], expect.get("output", ""))
+    if "check" in expect and not eval(expect["check"], {"row": row, "times": row.get("times")}):
+        raise Fault(f"{row['case_id']} does not fit {expect['check']}: counts {row['counts']}, times {row.get('times')}, memory {row['memory']}")
+
+
+def check_expectation(expect, document, code, took):
+    codes = expect.get("exit") or "|".join(EXIT_OF_STATUS.get(status, "1") for status in allowed(expect["status"]))
+    if str(code) not in allowed(codes):
+        raise Fault(f"exit code {code}; expected was {codes}")
+    if took > float(expect.get("seconds", 30)):
+        raise Fault(f"took {took:.1f} s")
+    rows = [row for row in document["rows"] if row["backend"] == expect.get("backend", "mutant") and re.search(expect.get("case", ""), row["case_id"])]
+    if not rows:
+        raise Fault("no such row")
+    for row in rows:
+        check_row(expect, row)
+
+
+def run_group(options, source, key, expects):
+    """Faults of one run, as text."""
+    suite, gates, how = key
+    place = f"{source.name}:{expects[0][0]}"
+    with tempfile.TemporaryDirectory(prefix="attn-backends-", ignore_cleanup_errors=True) as folder:
+        try:
+            setting = Setting(options, folder, source, suite, how)
+            done = setting.run("run", "suite.yaml", "--db", "history.db", "--json", "out.json", "--junit", "out.xml", "--markdown", "out.md", "--html", "out.html",
+                               "--timeout", "2s", "--prepare-timeout", "2s", "--gates", gates, seconds=60)
+            if not (setting.folder / "out.json").exists():
+                raise Fault(f"no JSON was written (exit code {done.returncode}): {setting.said[-2000:]}")
+            document = json.loads((setting.folder / "out.json").read_text())
+            check_files(setting)
+            check_database(setting, [row for row in document["rows"] if not row["control"]])
+            for row in document["rows"]:
+                if row["backend"] == "good" and (row["status"], row["verdict"]["outcome"]) not in (("ok", "pass"), ("ok", "no_baseline")):
+                    raise Fault(f"the neighbour was harmed: {row['status']} {row['reason']!r} {row['verdict']}")
+            for row in document["rows"]:
+                if row["status"] not in ("ok", "unsupported", "skipped") and not row["reproduce"].startswith("attn-regress"):
+                    raise Fault(f"{row['case_id']} names no command that reproduces it")
+        except (Fault, OSError, ValueError, KeyError, sqlite3.Error, xml.etree.ElementTree.ParseError) as fault:
+            return [f"{place}: {type(fault).__name__ if not isinstance(fault, Fault) else 'run'}: {fault}"]
+        finally:
+            if options.keep:
+                shutil.copytree(folder, options.keep / f"{source.stem}.{suite}", dirs_exist_ok=True)
+        faults = []
+        for number, expect in expects:
+            try:
+                check_expectation(expect, document, done.returncode, setting.took)
+            except (Fault, KeyError, TypeError, ValueError) as fault:
+                faults.append(f"{source.name}:{number}: {type(fault).__name__ if not isinstance(fault, Fault) else 'expect'}: {fault}")
+        return faults
+
+
+def run_list(options, source, patterns):
+    with tempfile.TemporaryDirectory(prefix="attn-backends-", ignore_cleanup_errors=True) as folder:
+        try:
+            setting = Setting(options, folder, source, "plain")
+            done = setting.run("list", "suite.yaml", seconds=60)
+            check_harmless("what list prints", setting.said)
+            for pattern in patterns:
+                if not re.search(pattern, done.stdout.decode(errors="replace"), re.DOTALL):
+                    raise Fault(f"list does not show {pattern!r}: {setting.said}")
+        except (Fault, UnicodeError) as fault:
+            return [f"{source.name}: list: {fault}"]
+    return []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("plugins", type=pathlib.Path)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1))
+    parser.add_argument("--keep", type=pathlib.Path, help="copy what every run left into this folder")
+    options = parser.parse_args()
+    options.program, options.plugins = options.program.resolve(), options.plugins.resolve()
+
+    sources = [source for source in sorted(HERE.glob("*.cc")) if not options.names or source.stem in options.names]
+    if not sources:
+        sys.exit(f"no such backend: {' '.join(options.names)}")
+    work = []
+    for source in sources:
+        found, lists = groups(source)
+        work += [(source, run_group, (key, expects)) for key, expects in found.items()]
+        if lists:
+            work.append((source, run_list, (lists,)))
+    work.sort(key=lambda item: not item[0].stem.startswith("hang_"))  # those that wait go first
+    start, faults = time.monotonic(), []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for result in concurrent.futures.as_completed([pool.submit(body, options, source, *arguments) for source, body, arguments in work]):
+            for fault in result.result():
+                faults.append(fault)
+                print(fault, flush=True)
+    print(f"backends: {len(sources)} files, {len(work)} runs, {len(faults)} faults, {time.monotonic() - start:.0f} s")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
