@@ -70,7 +70,7 @@ class Builder : public YAML::EventHandler {
     node.place = place(mark);
     if (anchor != YAML::NullAnchor) throw Error(node.place, "anchors (&name) are not allowed; write the value out");
     if (!tag.empty() && tag != "?") throw Error(node.place, fmt::format("tags are not allowed (found {}); quote what shall be text", quote(tag)));
-    if (++nodes_ > limits_.nodes) throw Error(node.place, fmt::format("more than {} values; this is no suite that could be run", limits_.nodes));
+    if (++nodes_ > limits_.nodes) throw Error(node.place, fmt::format("more than {} values", limits_.nodes));
     if (!open_.empty()) node.name = open_.back().has_key ? open_.back().key : open_.back().node.name;
     return node;
   }
@@ -130,7 +130,7 @@ const Node* Node::find(std::string_view key) const {
 }
 
 Node parse_yaml(std::string_view text, const std::string& file, const YamlLimits& limits) {
-  if (text.size() > limits.bytes) throw Error(Place{file}, fmt::format("is larger than {} bytes; this is no suite", limits.bytes));
+  if (text.size() > limits.bytes) throw Error(Place{file}, fmt::format("is larger than {} bytes", limits.bytes));
   if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
   check_text(text, file);
   Builder builder(file, limits);

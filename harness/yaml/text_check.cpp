@@ -33,7 +33,7 @@ void check_text(std::string_view text, const std::string& file) {
     const auto fail = [&](const std::string& message) { throw Error(Place{file, line, static_cast<int>(i - line_start) + 1}, message); };
     const char c = text[i];
     const std::size_t bytes = character_bytes(text.substr(i, 4));
-    if (bytes == 0) fail(fmt::format("byte 0x{:02x} is not UTF-8; a suite is UTF-8 text", static_cast<unsigned char>(c)));
+    if (bytes == 0) fail(fmt::format("byte 0x{:02x} is not UTF-8; YAML is read as UTF-8", static_cast<unsigned char>(c)));
     if (c == '\n') {
       ++line;
       line_start = i + 1;
@@ -43,7 +43,7 @@ void check_text(std::string_view text, const std::string& file) {
     } else if (c == '\r') {
       if (i + 1 >= text.size() || text[i + 1] != '\n') fail("a carriage return without a line feed; lines end in LF or CR LF");
     } else if ((static_cast<unsigned char>(c) < 0x20 || c == 0x7f)) {
-      fail(fmt::format("control character 0x{:02x}{}; a suite is text", static_cast<unsigned char>(c), c == 0 ? " (NUL)" : ""));
+      fail(fmt::format("control character 0x{:02x}{}; YAML is text", static_cast<unsigned char>(c), c == 0 ? " (NUL)" : ""));
     } else if (c != ' ') {
       indentation = false;
     }

@@ -45,11 +45,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"~: 3\n", "s.yaml:1:1: found nothing as a key; a key is a word"},
                     Bad{"a: 1\n\tb: 2\n", "s.yaml:2:1: a tab in the indentation; YAML wants spaces"},
                     Bad{"a: 1\rb: 2\r", "s.yaml:1:5: a carriage return without a line feed; lines end in LF or CR LF"},
-                    Bad{"a: 1\nb: \xff\n", "s.yaml:2:4: byte 0xff is not UTF-8; a suite is UTF-8 text"},
-                    Bad{"a: \xc0\xaf\n", "s.yaml:1:4: byte 0xc0 is not UTF-8; a suite is UTF-8 text"},
-                    Bad{"a: \xed\xa0\x80\n", "s.yaml:1:4: byte 0xed is not UTF-8; a suite is UTF-8 text"},
-                    Bad{"a: \xe2\x82", "s.yaml:1:4: byte 0xe2 is not UTF-8; a suite is UTF-8 text"},
-                    Bad{"a: \x1b[31m\n", "s.yaml:1:4: control character 0x1b; a suite is text"},
+                    Bad{"a: 1\nb: \xff\n", "s.yaml:2:4: byte 0xff is not UTF-8; YAML is read as UTF-8"},
+                    Bad{"a: \xc0\xaf\n", "s.yaml:1:4: byte 0xc0 is not UTF-8; YAML is read as UTF-8"},
+                    Bad{"a: \xed\xa0\x80\n", "s.yaml:1:4: byte 0xed is not UTF-8; YAML is read as UTF-8"},
+                    Bad{"a: \xe2\x82", "s.yaml:1:4: byte 0xe2 is not UTF-8; YAML is read as UTF-8"},
+                    Bad{"a: \x1b[31m\n", "s.yaml:1:4: control character 0x1b; YAML is text"},
                     Bad{"a: [1, 2\n", "s.yaml:2:1: not YAML: end of sequence flow not found"},
                     Bad{"a: b: c\n", "s.yaml:1:5: not YAML: illegal map value"}));
 
@@ -59,7 +59,7 @@ TEST(Yaml, RefusesAliasesAtTheirPlace) {
 }
 
 TEST(Yaml, RefusesNulBytes) {
-  EXPECT_STREQ(error_of(std::string_view("a: 1\n\0b: 2\n", 11)).what(), "s.yaml:2:1: control character 0x00 (NUL); a suite is text");
+  EXPECT_STREQ(error_of(std::string_view("a: 1\n\0b: 2\n", 11)).what(), "s.yaml:2:1: control character 0x00 (NUL); YAML is text");
 }
 
 TEST(Yaml, KeepsPlacesTextAndQuotes) {
@@ -94,10 +94,10 @@ TEST(Yaml, AcceptsAByteOrderMarkCrLfAndUtf8) {
 }
 
 TEST(Yaml, LimitsSizeDepthAndNumberOfValues) {
-  EXPECT_STREQ(error_of("a: 123456789\n", {.bytes = 8}).what(), "s.yaml: is larger than 8 bytes; this is no suite");
+  EXPECT_STREQ(error_of("a: 123456789\n", {.bytes = 8}).what(), "s.yaml: is larger than 8 bytes");
   EXPECT_STREQ(error_of("[[[1]]]", {.depth = 2}).what(), "s.yaml:1:3: nested deeper than 2 levels");
   EXPECT_EQ(parse_yaml("[[1]]", "s.yaml", {.depth = 2}).items.size(), 1u);
-  EXPECT_STREQ(error_of("[1, 2, 3]", {.nodes = 3}).what(), "s.yaml:1:8: more than 3 values; this is no suite that could be run");
+  EXPECT_STREQ(error_of("[1, 2, 3]", {.nodes = 3}).what(), "s.yaml:1:8: more than 3 values");
   EXPECT_EQ(parse_yaml("[1, 2]", "s.yaml", {.nodes = 3}).items.size(), 2u);
 }
 
