@@ -40,8 +40,9 @@ inline Leading leading(const Strided& view, std::int64_t rows, std::int64_t colu
 
 inline CBLAS_TRANSPOSE flipped(CBLAS_TRANSPOSE order) { return order == CblasNoTrans ? CblasTrans : CblasNoTrans; }
 
-// OpenBLAS runs each product on the thread that asks for it. Measured on 2 cores, B1 H16 S1024 D128: 16 products at a time in our threads took 0.93 of the
-// time that they took one after the other on OpenBLAS' own threads. Products once made here also make OpenBLAS map its buffers, which run must not.
+// OpenBLAS runs each product on the thread that asks for it: 16 products S1024 D128 took 55 ms spread over our 2 threads and 64 ms one after the other on
+// OpenBLAS' own (best of 40, AMD EPYC, a busy machine; with 16 of S256 D64 the two were within its noise). Products made here, once, also make OpenBLAS map
+// its buffers, which run must not.
 inline void prepare_blas(Threads& threads) {
   openblas_set_num_threads(1);
   constexpr int kSize = 192;  // past OpenBLAS' small-matrix kernels, which use no buffer

@@ -383,9 +383,8 @@ class Chain {
   std::int64_t lse_strides_[3] = {};
   Threads threads_;
   float* scores_ = nullptr;  // where the scores are now, within one run
-  decltype(ForThisCpu<SoftmaxRow, const float*, float*, std::int64_t, float*>::best()) softmax_row_ =
-      ForThisCpu<SoftmaxRow, const float*, float*, std::int64_t, float*>::best();
-  decltype(ForThisCpu<SoftcapRow, float*, std::int64_t, float>::best()) softcap_row_ = ForThisCpu<SoftcapRow, float*, std::int64_t, float>::best();
+  ForThisCpu<SoftmaxRow> softmax_row_;
+  ForThisCpu<SoftcapRow> softcap_row_;
 };
 
 }  // namespace attn

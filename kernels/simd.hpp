@@ -1,7 +1,9 @@
 #pragma once
 // Vector code written once and compiled for several instruction sets, so that one binary is fast on the CPU that it finds itself on.
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace attn {
 
@@ -32,11 +34,14 @@ ATTN_INLINE Vec<Lanes> iota() {
   for (int i = 0; i < Lanes; ++i) value[i] = static_cast<float>(i);
   return value;
 }
+template <int Lanes, std::size_t... Half>
+ATTN_INLINE Vec<Lanes / 2> fold(Vec<Lanes> value, std::index_sequence<Half...>) {
+  return __builtin_shufflevector(value, value, Half...) + __builtin_shufflevector(value, value, (Half + Lanes / 2)...);
+}
 template <int Lanes>
 ATTN_INLINE float sum(Vec<Lanes> value) {
-  float total = 0;
-  for (int i = 0; i < Lanes; ++i) total += value[i];
-  return total;
+  if constexpr (Lanes == 2) return value[0] + value[1];
+  else return sum<Lanes / 2>(fold<Lanes>(value, std::make_index_sequence<Lanes / 2>{}));
 }
 template <int Lanes>
 ATTN_INLINE float maximum(Vec<Lanes> value) {
@@ -85,19 +90,15 @@ ATTN_INLINE Vec<Lanes> hyperbolic_tangent(Vec<Lanes> x) {
   return magnitude < 0.625f ? near : (x < 0.0f ? -far : far);
 }
 
-// Body is a class with `template <int Lanes> static void run(Arguments...)`, always inlined. best() returns run compiled for the widest vectors of this CPU.
+// A vector function, compiled for every instruction set that matters and called in the widest that this CPU has. Body is a class with
+// `template <int Lanes> static void run(...)`, always inlined.
+template <class Body, class Function = decltype(&Body::template run<4>)>
+class ForThisCpu;
+
 template <class Body, class... Arguments>
-class ForThisCpu {
+class ForThisCpu<Body, void (*)(Arguments...)> {
  public:
-  using Function = void (*)(Arguments...);
-  static Function best() {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) return avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2;
-#endif
-    return baseline;
-  }
+  void operator()(Arguments... arguments) const { function_(arguments...); }
 
  private:
 #if defined(__x86_64__)
@@ -107,6 +108,15 @@ class ForThisCpu {
   [[gnu::target("avx2,fma")]] static void avx2(Arguments... arguments) { Body::template run<8>(arguments...); }
 #endif
   static void baseline(Arguments... arguments) { Body::template run<4>(arguments...); }
+  static auto best() {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) return avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2;
+#endif
+    return baseline;
+  }
+  void (*function_)(Arguments...) = best();
 };
 
 }  // namespace attn

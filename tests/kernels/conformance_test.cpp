@@ -27,12 +27,21 @@ std::string place(std::int64_t b, std::int64_t h, std::int64_t i) {
   return "row b" + std::to_string(b) + " h" + std::to_string(h) + " i" + std::to_string(i);
 }
 
-void expect_right(const Problem& problem) {
+std::vector<Row> reference_rows(const Problem& problem) {
+  const Spec& s = problem.spec();
+  std::vector<Row> rows;
+  for (std::int64_t b = 0; b < s.batch; ++b)
+    for (std::int64_t h = 0; h < s.heads; ++h)
+      for (std::int64_t i = 0; i < s.seq_q; ++i) rows.push_back(reference_row(problem, b, h, i));
+  return rows;
+}
+
+void expect_right(const Problem& problem, const std::vector<Row>& rows) {
   const Spec& s = problem.spec();
   for (std::int64_t b = 0; b < s.batch; ++b)
     for (std::int64_t h = 0; h < s.heads; ++h)
       for (std::int64_t i = 0; i < s.seq_q; ++i) {
-        const Row row = reference_row(problem, b, h, i);
+        const Row& row = rows[static_cast<std::size_t>((b * s.heads + h) * s.seq_q + i)];
         for (std::int64_t d = 0; d < s.head_dim_v; ++d) {
           const double expected = row.o[static_cast<std::size_t>(d)], got = problem.o->get({b, h, i, d});
           if (std::isnan(expected)) ASSERT_TRUE(std::isnan(got)) << place(b, h, i) << " d" << d << " is " << got << ", not NaN";
@@ -49,10 +58,11 @@ void check(const attn_backend& backend, const Spec& spec, int threads = 2) {
   SCOPED_TRACE(std::string(backend.name) + ": " + to_string(spec));
   Problem problem(spec);
   Session session(backend, problem, {}, threads);
+  const std::vector<Row> rows = reference_rows(problem);
   const auto q = problem.q->bytes(), k = problem.k->bytes(), v = problem.v->bytes();
   for (int call = 0; call < 2; ++call) {  // the second one finds what the first left behind
     ASSERT_NO_THROW(session.run());
-    expect_right(problem);
+    expect_right(problem, rows);
     if (testing::Test::HasFatalFailure()) return;
     EXPECT_TRUE(problem.o->untouched_outside());
     EXPECT_TRUE(!problem.lse || problem.lse->untouched_outside());
@@ -199,7 +209,7 @@ TEST_P(Conformance, WithoutLogSumExp) { check(backend(), {.lse = false}); }
 TEST_P(Conformance, RandomProblems) {
   std::mt19937 random(2024);
   const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
-  for (int n = 0; n < 250; ++n) {
+  for (int n = 0; n < 200; ++n) {
     Spec s;
     s.seed = static_cast<unsigned>(n);
     s.batch = 1 + below(3);

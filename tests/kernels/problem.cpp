@@ -82,20 +82,20 @@ void Tensor::show(const Tensor& other, std::int64_t first_element, std::vector<s
   dl_.strides = shown_strides_.data();
 }
 
-std::int64_t Tensor::offset(const std::vector<std::int64_t>& index) const {
+std::int64_t Tensor::offset(std::span<const std::int64_t> index) const {
   std::int64_t at = kRedZone;
   for (std::size_t i = 0; i < index.size(); ++i) at += index[i] * strides_[i];
   return at;
 }
 
-double Tensor::get(std::vector<std::int64_t> index) const {
+double Tensor::get(std::span<const std::int64_t> index) const {
   const std::int64_t at = offset(index);
   if (dtype_ == kBool) return bytes_[static_cast<std::size_t>(at)];
   if (dtype_ == kInt32) return reinterpret_cast<const std::int32_t*>(bytes_.data())[at];
   return load_element(bytes_.data(), at, dtype_);
 }
 
-void Tensor::set(std::vector<std::int64_t> index, double value) {
+void Tensor::set(std::span<const std::int64_t> index, double value) {
   const std::int64_t at = offset(index);
   if (dtype_ == kBool) bytes_[static_cast<std::size_t>(at)] = value != 0;
   else if (dtype_ == kInt32) reinterpret_cast<std::int32_t*>(bytes_.data())[at] = static_cast<std::int32_t>(value);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,10 @@ class Tensor {
   DLTensor* dl() { return &dl_; }
   // From now on dl() describes a view into `other`; get and set keep using this tensor's own bytes.
   void show(const Tensor& other, std::int64_t first_element, std::vector<std::int64_t> strides);
-  double get(std::vector<std::int64_t> index) const;
-  void set(std::vector<std::int64_t> index, double value);
+  double get(std::initializer_list<std::int64_t> index) const { return get(std::span(index.begin(), index.size())); }
+  double get(std::span<const std::int64_t> index) const;
+  void set(std::initializer_list<std::int64_t> index, double value) { set(std::span(index.begin(), index.size()), value); }
+  void set(std::span<const std::int64_t> index, double value);
   void poison();
   // The bytes, to see whether somebody changed them.
   const std::vector<unsigned char>& bytes() const { return bytes_; }
@@ -58,7 +61,7 @@ class Tensor {
   void each_index(const std::function<void(const std::vector<std::int64_t>&)>& body) const;
 
  private:
-  std::int64_t offset(const std::vector<std::int64_t>& index) const;
+  std::int64_t offset(std::span<const std::int64_t> index) const;
   std::vector<std::int64_t> shape_, strides_, shown_strides_;
   std::int32_t dtype_ = ATTN_FP32;
   std::vector<unsigned char> bytes_;

@@ -1,0 +1,89 @@
+// needs: openblas
+// Backends with a known fault, for the self-test of the gates: each is right, and each is worse than `naive` in one way that a gate must name.
+//   planted.copy   the scores are copied once more: one memcpy more, same kernels
+//   planted.slow   cpu_softmax does `extra` (default 100%) of its work again: the latency of one operation, same counts
+//   planted.delay  the host sleeps `delay_us` (default 1300) before the first operation: host time and span, no operation slower
+//   planted.path   the math route: other kernels, under another name
+// Try: attn-regress run SUITE --plugin naive=build/lib/attn-regress/libplanted.so:planted.copy
+
+#include <charconv>
+
+#include "chain.hpp"
+
+namespace {
+
+using attn::Options;
+using attn::Plants;
+using attn::Route;
+
+// The number before `unit`; throws with what was found and what is allowed.
+double number(const Options& options, std::string_view key, std::string_view fallback, std::string_view unit, double largest) {
+  const std::string_view text = options.get(key, fallback);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || std::string_view(end, static_cast<std::size_t>(text.data() + text.size() - end)) != unit || !(value >= 0 && value <= largest))
+    throw std::runtime_error("option `" + std::string(key) + "` is `" + std::string(text) + "`; allowed is a number from 0 to " +
+                             std::to_string(static_cast<long long>(largest)) + (unit.empty() ? "" : " with `" + std::string(unit) + "`"));
+  return value;
+}
+
+// One fault. Fault::plants reads the options and says which are known.
+template <class Fault>
+class Planted : public attn::Chain {
+ public:
+  static attn::Support supports(const attn_problem& problem, const attn_device_facts& device) {
+    return Chain::supports(problem, device, Fault::route, Fault::plants(Options(nullptr)));
+  }
+  Planted(const attn_problem& problem, const attn_tensors& tensors, const attn_device_facts& device, const Options& options)
+      : Chain(problem, tensors, device, Fault::route, Fault::plants(options)) {}
+};
+
+struct ExtraCopy {
+  static constexpr Route route = Route::naive;
+  static Plants plants(const Options& options) {
+    options.allow({});
+    return {.copy = true};
+  }
+};
+struct SlowSoftmax {
+  static constexpr Route route = Route::naive;
+  static Plants plants(const Options& options) {
+    options.allow({"extra"});
+    return {.slow_softmax = number(options, "extra", "100%", "%", 100000) / 100};
+  }
+};
+struct Delay {
+  static constexpr Route route = Route::naive;
+  static Plants plants(const Options& options) {
+    options.allow({"delay_us"});
+    return {.delay_us = static_cast<std::int64_t>(number(options, "delay_us", "1300", "", 10'000'000))};
+  }
+};
+struct OtherPath {
+  static constexpr Route route = Route::math;
+  static Plants plants(const Options& options) {
+    options.allow({});
+    return {};
+  }
+};
+
+struct Copy : Planted<ExtraCopy> {
+  static constexpr attn::BackendInfo info{.name = "planted.copy", .can = kCan, .flags = ATTN_FLAG_REPORTS_OPS, .version = attn::kBlasVersion.data()};
+  using Planted::Planted;
+};
+struct Slow : Planted<SlowSoftmax> {
+  static constexpr attn::BackendInfo info{.name = "planted.slow", .can = kCan, .flags = ATTN_FLAG_REPORTS_OPS, .version = attn::kBlasVersion.data()};
+  using Planted::Planted;
+};
+struct Late : Planted<Delay> {
+  static constexpr attn::BackendInfo info{.name = "planted.delay", .can = kCan, .flags = ATTN_FLAG_REPORTS_OPS, .version = attn::kBlasVersion.data()};
+  using Planted::Planted;
+};
+struct Path : Planted<OtherPath> {
+  static constexpr attn::BackendInfo info{.name = "planted.path", .can = kCan, .flags = ATTN_FLAG_REPORTS_OPS, .version = attn::kBlasVersion.data()};
+  using Planted::Planted;
+};
+
+}  // namespace
+
+ATTN_BACKENDS(Copy, Slow, Late, Path)
