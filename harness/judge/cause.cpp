@@ -1,0 +1,38 @@
+#include <fmt/format.h>
+#include <set>
+
+#include "judge/judge.hpp"
+
+namespace attn {
+namespace {
+
+template <class Value>
+std::set<std::string> keys_of(const std::map<std::string, Value>& a, const std::map<std::string, Value>& b) {
+  std::set<std::string> keys;
+  for (const auto* each : {&a, &b})
+    for (const auto& [key, value] : *each) keys.insert(key);
+  return keys;
+}
+
+}  // namespace
+
+std::string cause_of_change(const Baseline& baseline, const Environment& environment) {
+  std::vector<std::string> changes, moved;
+  for (const std::string& name : keys_of(baseline.libraries, environment.libraries)) {
+    const auto before = baseline.libraries.find(name), now = environment.libraries.find(name);
+    const bool was = before != baseline.libraries.end(), is = now != environment.libraries.end();
+    const std::string from = was ? before->second.version : "not loaded", to = is ? now->second.version : "not loaded";
+    if (from != to) changes.push_back(fmt::format("{} {} -> {}", name, from, to));
+    else if (was && is && before->second.path != now->second.path) moved.push_back(fmt::format("{} {} from {} -> {}", name, from, before->second.path, now->second.path));
+  }
+  for (const std::string& name : keys_of(baseline.switches, environment.switches)) {
+    const auto before = baseline.switches.find(name), now = environment.switches.find(name);
+    const std::string from = before != baseline.switches.end() ? before->second : "unset", to = now != environment.switches.end() ? now->second : "unset";
+    if (from != to) changes.push_back(fmt::format("{} {} -> {}", name, from, to));
+  }
+  // Paths differ between any two checkouts; they are worth a word only when nothing else is known.
+  const std::vector<std::string>& told = changes.empty() ? moved : changes;
+  return fmt::format("{}", fmt::join(told, ", "));
+}
+
+}  // namespace attn

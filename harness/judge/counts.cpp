@@ -1,0 +1,220 @@
+#include "judge/counts.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "accounting/difference.hpp"
+
+namespace attn {
+namespace {
+
+bool on(const JudgeInput& input, Gate gate) { return input.gates.enabled.contains(gate); }
+
+// The changes that a count of `gate` can come from, at most three of them, in words.
+std::string changes_text(const std::vector<Change>& changes, Gate gate) {
+  std::vector<std::string> texts;
+  std::size_t more = 0;
+  for (const Change& change : changes) {
+    const bool copy = change.kind == ActivityKind::memcpy || change.activity_class == ActivityClass::copy;
+    if (gate == Gate::copies ? !copy : gate == Gate::kernels && change.kind != ActivityKind::kernel) continue;
+    if (texts.size() < 3) texts.push_back(change.text);
+    else ++more;
+  }
+  if (texts.empty()) return {};
+  return ": " + fmt::format("{}", fmt::join(texts, ", ")) + (more ? fmt::format(", {} more", more) : "");
+}
+
+// A count of one gate in the measurement, in the baseline, and how much more is allowed.
+struct Counted {
+  const char* name;
+  Gate gate;
+  std::optional<CountRange> Counts::*field;
+  std::int64_t extra;
+};
+
+void judge_count(const Counted& counted, const JudgeInput& input, const Baseline& baseline, const std::vector<Change>& changes, bool path_changed,
+                 Verdict& verdict) {
+  const auto& now = input.measurement->counts.*counted.field;
+  const auto& before = baseline.counts.*counted.field;
+  if (!now || !before) {
+    verdict.not_judged.push_back(fmt::format("{}: {}", counted.name, now ? "the baseline has no count" : "not counted"));
+    return;
+  }
+  const bool more = now->high > before->high + counted.extra, fewer = now->high < before->high;
+  if (!more && (!fewer || path_changed)) return;
+  Finding finding;
+  finding.gate = counted.gate;
+  finding.metric = counted.name;
+  finding.outcome = more ? Outcome::regressed : Outcome::improved;
+  finding.message = fmt::format("{} {}, baseline {}{}{}", counted.name, to_string(*now), to_string(*before),
+                                counted.extra > 0 ? fmt::format(" and {} more allowed", counted.extra) : "", changes_text(changes, counted.gate));
+  if (before->high > 0) finding.ratio = static_cast<double>(now->high) / static_cast<double>(before->high);
+  finding.threshold = static_cast<double>(before->high + counted.extra);
+  verdict.findings.push_back(std::move(finding));
+}
+
+bool within(const CountRange& range, const CountBound& bound) { return range.low >= bound.low && (!bound.high || range.high <= *bound.high); }
+
+std::string to_string(const CountBound& bound) {
+  if (!bound.high) return fmt::format("{} or more", bound.low);
+  return bound.low == *bound.high ? fmt::format("{}", bound.low) : fmt::format("{}..{}", bound.low, *bound.high);
+}
+
+// What was copied, for an expectation that has no baseline to compare with.
+std::string copies_text(const std::vector<KernelRow>& rows) {
+  std::vector<std::string> texts;
+  for (const KernelRow& row : rows)
+    if (row.kind == ActivityKind::memcpy) texts.push_back(fmt::format("{} x {}{}", attn::to_string(row.count), row.name, row.bytes ? fmt::format(" of {} B", *row.bytes) : ""));
+    else if (row.kind == ActivityKind::kernel && row.activity_class == ActivityClass::copy) texts.push_back(fmt::format("{} x {}", attn::to_string(row.count), row.name));
+  if (texts.size() > 3) texts.resize(3);
+  return texts.empty() ? "" : fmt::format(": {}", fmt::join(texts, ", "));
+}
+
+Finding expected_finding(std::optional<Gate> gate, const char* metric, std::string message, const Expectation& expectation) {
+  Finding finding;
+  finding.gate = gate;
+  finding.metric = metric;
+  finding.message = std::move(message);
+  finding.line = expectation.place.line;
+  return finding;
+}
+
+bool path_fits(KernelPath path, const std::vector<KernelPath>& wanted) { return std::ranges::find(wanted, path) != wanted.end(); }
+
+std::string paths_text(const std::vector<KernelPath>& paths) {
+  if (paths.size() == static_cast<std::size_t>(KernelPath::flex) + 1 && std::ranges::all_of(paths, is_fused)) return "fused";
+  std::vector<std::string_view> words;
+  for (const KernelPath path : paths) words.push_back(word(path));
+  return fmt::format("{}", fmt::join(words, " or "));
+}
+
+void judge_expectation(const Expectation& expectation, const JudgeInput& input, Verdict& verdict) {
+  const Measurement& m = *input.measurement;
+  const struct {
+    const char* name;
+    std::optional<Gate> gate;
+    const std::optional<CountBound>& bound;
+    const std::optional<CountRange>& count;
+  } counts[] = {{"kernels", Gate::kernels, expectation.kernels, m.counts.kernels},
+                {"copies", Gate::copies, expectation.copies, m.counts.copies},
+                {"copy_bytes", Gate::copies, expectation.copy_bytes, m.counts.copy_bytes},
+                {"memsets", std::nullopt, expectation.memsets, m.counts.memsets}};
+  for (const auto& each : counts) {
+    if (!each.bound || (each.gate && !on(input, *each.gate))) continue;
+    if (!each.count) {
+      verdict.not_judged.push_back(fmt::format("expected {}: not counted", each.name));
+    } else if (!within(*each.count, *each.bound)) {
+      Finding finding = expected_finding(each.gate, each.name, fmt::format("{} {}, expected {}{}", each.name, attn::to_string(*each.count), to_string(*each.bound),
+                                                                          each.gate == Gate::copies ? copies_text(m.kernels) : ""), expectation);
+      if (each.bound->high) finding.threshold = static_cast<double>(*each.bound->high);
+      verdict.findings.push_back(std::move(finding));
+    }
+  }
+  if (expectation.kernel_path.empty() || !on(input, Gate::kernel_path)) return;
+  if (!m.kernel_path) verdict.not_judged.push_back("expected kernel_path: not known");
+  else if (!path_fits(*m.kernel_path, expectation.kernel_path))
+    verdict.findings.push_back(expected_finding(Gate::kernel_path, "kernel_path",
+                                                fmt::format("kernel_path {}, expected {}", word(*m.kernel_path), paths_text(expectation.kernel_path)), expectation));
+}
+
+}  // namespace
+
+void judge_path(const JudgeInput& input, const Baseline* baseline, Verdict& verdict) {
+  if (!on(input, Gate::kernel_path)) return;
+  const Measurement& m = *input.measurement;
+  if (!m.kernel_path) {
+    verdict.not_judged.push_back("kernel_path: not known, no operations were recorded");
+    return;
+  }
+  Finding finding;
+  finding.gate = Gate::kernel_path;
+  finding.metric = "kernel_path";
+  if (*m.kernel_path == KernelPath::none) {
+    // A failure by itself: the work was done elsewhere, for example on the host, whatever it was before.
+    finding.message = "kernel_path none: no attention, gemm or softmax ran on the device" +
+                      (baseline && baseline->kernel_path ? fmt::format(", baseline {}", word(*baseline->kernel_path)) : "");
+    if (!m.control) verdict.findings.push_back(std::move(finding));
+    return;
+  }
+  if (!baseline) return;
+  if (m.kernel_path == baseline->kernel_path) return;
+  if (!baseline->kernel_path || *baseline->kernel_path == KernelPath::unknown) {
+    verdict.not_judged.push_back("kernel_path: not known in the baseline");
+  } else {
+    finding.message = fmt::format("kernel_path {}, baseline {}{}", word(*m.kernel_path), word(*baseline->kernel_path),
+                                  changes_text(difference(baseline->kernels, m.kernels), Gate::kernel_path));
+    verdict.findings.push_back(std::move(finding));
+  }
+}
+
+void judge_counts(const JudgeInput& input, const Baseline* baseline, Verdict& verdict) {
+  const Measurement& m = *input.measurement;
+  const Gates& gates = input.gates;
+  if (!baseline) {
+    for (const auto& [gate, name, count] : {std::tuple{Gate::kernels, "kernels", m.counts.kernels}, {Gate::copies, "copies", m.counts.copies}})
+      if (on(input, gate) && !count) verdict.not_judged.push_back(fmt::format("{}: not counted", name));
+    return;
+  }
+  const std::vector<Change> changes = difference(baseline->kernels, m.kernels);
+  const bool path_changed = m.kernel_path != baseline->kernel_path;
+  const std::size_t findings = verdict.findings.size();
+  if (on(input, Gate::copies)) {
+    judge_count({"copies", Gate::copies, &Counts::copies, gates.extra_copies}, input, *baseline, changes, path_changed, verdict);
+    // An extra copy that is allowed may carry bytes, unless they are limited on their own.
+    const bool allowed_copy = m.counts.copies && baseline->counts.copies && m.counts.copies->high > baseline->counts.copies->high && gates.extra_copies > 0;
+    if (!allowed_copy || gates.extra_copy_bytes > 0)
+      judge_count({"copy_bytes", Gate::copies, &Counts::copy_bytes, gates.extra_copy_bytes}, input, *baseline, changes, path_changed, verdict);
+  }
+  if (on(input, Gate::kernels)) judge_count({"kernels", Gate::kernels, &Counts::kernels, gates.extra_kernels}, input, *baseline, changes, path_changed, verdict);
+
+  // Names drift with every library; shown, not failed.
+  if (verdict.findings.size() > findings || changes.empty() || path_changed || !on(input, Gate::kernels)) return;
+  Finding note;
+  note.gate = Gate::kernels;
+  note.metric = "kernels";
+  note.outcome = Outcome::pass;
+  note.message = "same counts, other operations" + changes_text(changes, Gate::kernel_path);
+  verdict.findings.push_back(std::move(note));
+}
+
+void judge_memory(const JudgeInput& input, const Baseline* baseline, Verdict& verdict) {
+  if (!on(input, Gate::memory)) return;
+  const Memory& now = input.measurement->memory;
+  Finding finding;
+  finding.gate = Gate::memory;
+  if (now.growth_bytes && *now.growth_bytes > 0) {
+    finding.metric = "growth_bytes";
+    finding.message = fmt::format("memory grows by {} B in every call", *now.growth_bytes);
+    finding.threshold = 0;
+    verdict.findings.push_back(finding);
+  }
+  if (!now.peak_bytes) {
+    verdict.not_judged.push_back("memory: not measured");
+    return;
+  }
+  if (!baseline) return;
+  const Memory& before = baseline->memory;
+  if (!before.peak_bytes || before.source != now.source) {
+    verdict.not_judged.push_back(before.peak_bytes ? fmt::format("memory: counted by {}, in the baseline by {}", now.source, before.source) : "memory: the baseline has none");
+    return;
+  }
+  const double limit = static_cast<double>(*before.peak_bytes) * (1 + input.gates.memory_tolerate) + static_cast<double>(input.gates.memory_floor_bytes);
+  const bool more = static_cast<double>(*now.peak_bytes) > limit;
+  if (!more && *now.peak_bytes >= *before.peak_bytes) return;
+  finding.metric = "peak_bytes";
+  finding.outcome = more ? Outcome::regressed : Outcome::improved;
+  finding.message = fmt::format("peak_bytes {}, baseline {}{}", *now.peak_bytes, *before.peak_bytes,
+                                more ? fmt::format(" (+{} B)", *now.peak_bytes - *before.peak_bytes) : "");
+  if (*before.peak_bytes > 0) finding.ratio = static_cast<double>(*now.peak_bytes) / static_cast<double>(*before.peak_bytes);
+  finding.threshold = limit;
+  verdict.findings.push_back(std::move(finding));
+}
+
+void judge_expectations(const JudgeInput& input, Verdict& verdict) {
+  for (const Expectation& expectation : input.expectations) {
+    if (expectation.supported == false) verdict.findings.push_back(expected_finding(std::nullopt, "status", "it runs, expected to be unsupported", expectation));
+    judge_expectation(expectation, input, verdict);
+  }
+}
+
+}  // namespace attn

@@ -1,0 +1,14 @@
+#pragma once
+// What can be judged exactly: counts, kernel path and memory against the baseline, and expectations against what was seen.
+
+#include "judge/judge.hpp"
+
+namespace attn {
+
+// Each adds its findings and what it could not judge. `baseline`: by arch, of a row that was ok; null: none.
+void judge_path(const JudgeInput& input, const Baseline* baseline, Verdict& verdict);
+void judge_counts(const JudgeInput& input, const Baseline* baseline, Verdict& verdict);
+void judge_memory(const JudgeInput& input, const Baseline* baseline, Verdict& verdict);
+void judge_expectations(const JudgeInput& input, Verdict& verdict);
+
+}  // namespace attn

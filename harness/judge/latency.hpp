@@ -1,0 +1,27 @@
+#pragma once
+// One metric of time against its baseline: the rule that says regressed, and when to measure more before saying it.
+
+#include <optional>
+#include <string>
+
+#include "judge/judge.hpp"
+
+namespace attn {
+
+// What one comparison of times gave.
+struct LatencyJudgement {
+  std::string metric;                 // "device_ns"
+  std::optional<Outcome> outcome;     // empty: not judged, `message` says why. Else pass, improved, undecided, environment_shift or regressed
+  Interval ratio;
+  std::string message;
+  bool open = false;                  // more blocks may settle it
+};
+
+// Regressed: the interval lies above 1 + tolerate and the estimate at or above the middle of tolerate and detect, on enough blocks, and neither drift nor the
+// control rows explain it. Pass: the interval ends below 1 + detect. Improved: as regressed, turned around. Else undecided.
+LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate);
+
+// The host's time on a device that computes by itself: an enqueue that became slow hides behind device times. Wide limits, for it is noisy.
+std::optional<LatencyGate> host_gate(const JudgeInput& input);
+
+}  // namespace attn
