@@ -7,8 +7,9 @@ import unittest
 import check_symbols
 from planted import PlantedTree
 
-ENGINE = '#define EXPORT extern "C" __attribute__((visibility("default")))\nEXPORT int attn_worker() { return 1; }\nEXPORT int attn_abi_layout() { return 2; }\n'
-PLUGIN = 'extern "C" __attribute__((visibility("default"))) int attn_backends() { return 1; }\n'
+EXPORT = 'extern "C" __attribute__((visibility("default"))) '
+ENGINE = "".join(f"{EXPORT}int {name}() {{ return 1; }}\n" for name in sorted(check_symbols.ENGINE_EXPORTS))
+PLUGIN = EXPORT + "int attn_backends() { return 1; }\n"
 
 
 class Symbols(PlantedTree):
@@ -26,10 +27,10 @@ class Symbols(PlantedTree):
         self.assertEqual(check_symbols.engine_faults(self.library(ENGINE)), [])
 
     def test_an_engine_that_exports_more(self):
-        self.assert_one_fault(check_symbols.engine_faults(self.library(ENGINE + "EXPORT int stray;\nint stray = 3;\n")), "exports stray")
+        self.assert_one_fault(check_symbols.engine_faults(self.library(ENGINE + EXPORT + "int stray() { return 3; }\n")), "exports stray")
 
     def test_an_engine_that_exports_less(self):
-        faults = check_symbols.engine_faults(self.library(ENGINE.replace("EXPORT int attn_worker", "static int attn_worker")))
+        faults = check_symbols.engine_faults(self.library(ENGINE.replace(EXPORT + "int attn_worker", "int attn_worker")))
         self.assert_one_fault(faults, "does not export attn_worker")
 
     def test_an_engine_that_needs_a_cpp_library(self):
