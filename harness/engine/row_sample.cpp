@@ -27,7 +27,7 @@ class Random {
 };
 
 // The rows of one (batch, head) that a sample never leaves out.
-std::set<std::int64_t> telling_rows(const Case& c, const TensorView& mask, const Pair& pair, Random& random) {
+std::set<std::int64_t> telling_rows(const Case& c, const TensorView& mask, bool dead_rows, const Pair& pair, Random& random) {
   const std::int64_t rows = rows_of(c, pair.batch), keys = keys_of(c, pair.batch), offset = diagonal_offset(c, pair.batch);
   std::set<std::int64_t> chosen;
   const auto add_around = [&](std::int64_t row) {
@@ -47,7 +47,7 @@ std::set<std::int64_t> telling_rows(const Case& c, const TensorView& mask, const
     for (std::int64_t row = from; row >= 0 && row < rows && cells > 0; row += step, cells -= c.mask == MaskKind::tensor ? keys : 1)
       if (is_dead(reading, mask, {pair.batch, pair.head, row})) return add_around(row);
   };
-  if (may_have_dead_rows(c)) {
+  if (dead_rows) {
     first_dead(0, 1);
     cells = kMaskCellsScanned;
     first_dead(rows - 1, -1);
@@ -87,10 +87,11 @@ std::vector<Row> sample_rows(const Case& c, const TensorView& mask, std::uint64_
   for (std::int64_t draws = 0; draws < 2 * wanted && static_cast<std::int64_t>(numbers.size()) < wanted; ++draws) numbers.insert(random.below(pairs));
 
   const auto quota = static_cast<std::int64_t>(affordable / static_cast<double>(numbers.size()));
+  const bool dead_rows = may_have_dead_rows(c);
   for (const std::int64_t number : numbers) {
     const Pair pair{batches[static_cast<std::size_t>(number / c.heads)], number % c.heads};
     const std::int64_t rows = rows_of(c, pair.batch);
-    std::set<std::int64_t> chosen = telling_rows(c, mask, pair, random);
+    std::set<std::int64_t> chosen = telling_rows(c, mask, dead_rows, pair, random);
     for (std::int64_t i = static_cast<std::int64_t>(chosen.size()); i < std::min(quota, rows); ++i) chosen.insert(random.below(rows));
     for (const std::int64_t row : chosen) sample.push_back({pair.batch, pair.head, row});
   }
