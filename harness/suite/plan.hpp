@@ -20,10 +20,10 @@ struct Shard {
 Shard parse_shard(std::string_view text);
 
 struct Selection {
-  std::vector<std::string> filters;   // expressions searched in case id, name and tags: any must be found, none that begins with '-' may
-  std::vector<std::string> backends;  // empty: all
-  Shard shard;
-  std::optional<std::uint64_t> order_seed;  // empty: the suite's order, the backends of a case one after the other
+  std::vector<std::string> filters{};   // expressions searched in case id, name and tags: any must be found, none that begins with '-' may
+  std::vector<std::string> backends{};  // empty: all
+  Shard shard{};
+  std::optional<std::uint64_t> order_seed{};  // empty: the suite's order, the backends of a case one after the other
 };
 
 // The trials of each suite, in the order in which they shall run; their indices count through all suites. Shards part the cases by a hash of their ids, so

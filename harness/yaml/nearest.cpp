@@ -40,8 +40,8 @@ std::string_view nearest(std::string_view found, const WordList& allowed) {
   if (found.size() > kLongestWord) return {};
   const std::string meant = plain(found);
   std::string_view best;
-  // A third of the word may be wrong: "hed" is heads, "foo" is nothing.
-  std::size_t least = std::max<std::size_t>(1, found.size() / 3) + 1;
+  // Half of the word may be wrong: "top_right" is top_left, "foo" is nothing.
+  std::size_t least = std::max<std::size_t>(1, found.size() / 2) + 1;
   for (const std::string_view word : allowed) {
     const std::size_t distance = edit_distance(meant, plain(word));
     if (distance < least && distance < word.size()) {
