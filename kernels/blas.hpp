@@ -4,12 +4,16 @@
 #include <cblas.h>
 
 #include <array>
-#include <atomic>
 #include <climits>
 #include <vector>
 
 #include "rows.hpp"
-#include "threads.hpp"
+
+// OpenBLAS' own, in no header of its: where its products take their buffers from.
+extern "C" {
+void* blas_memory_alloc(int procpos);
+void blas_memory_free(void* buffer);
+}
 
 namespace attn {
 
@@ -41,20 +45,13 @@ inline Leading leading(const Strided& view, std::int64_t rows, std::int64_t colu
 inline CBLAS_TRANSPOSE flipped(CBLAS_TRANSPOSE order) { return order == CblasNoTrans ? CblasTrans : CblasNoTrans; }
 
 // OpenBLAS runs each product on the thread that asks for it: 16 products S1024 D128 took 55 ms spread over our 2 threads and 64 ms one after the other on
-// OpenBLAS' own (best of 40, AMD EPYC, a busy machine; with 16 of S256 D64 the two were within its noise). Products made here, once, also make OpenBLAS map
-// its buffers, which run must not.
-inline void prepare_blas(Threads& threads) {
+// OpenBLAS' own (best of 40, AMD EPYC, a busy machine; with 16 of S256 D64 the two were within its noise).
+// A product takes a buffer that OpenBLAS maps at first use and keeps. One for each thread is mapped here, because run must allocate nothing.
+inline void prepare_blas(int threads) {
   openblas_set_num_threads(1);
-  constexpr int kSize = 192;  // past OpenBLAS' small-matrix kernels, which use no buffer
-  std::vector<float> a(kSize * kSize), c(static_cast<std::size_t>(threads.count()) * kSize * kSize);
-  std::atomic<int> arrived{0};
-  threads.each(threads.count(), [&](std::int64_t task, int) {
-    // All at the same time, so that each thread gets a buffer of its own.
-    arrived.fetch_add(1);
-    while (arrived.load() < threads.count()) std::this_thread::yield();
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, kSize, kSize, kSize, 1.0f, a.data(), kSize, a.data(), kSize, 0.0f,
-                c.data() + task * kSize * kSize, kSize);
-  });
+  std::vector<void*> buffers;
+  for (int i = 0; i < threads; ++i) buffers.push_back(blas_memory_alloc(0));
+  for (void* buffer : buffers) blas_memory_free(buffer);
 }
 
 }  // namespace attn

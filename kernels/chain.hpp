@@ -18,6 +18,7 @@
 
 #include "blas.hpp"
 #include "simd.hpp"
+#include "threads.hpp"
 
 namespace attn {
 
@@ -102,7 +103,7 @@ class Chain {
       lse_ = reinterpret_cast<float*>(static_cast<char*>(tensors.lse->data) + tensors.lse->byte_offset);
       std::copy_n(tensors.lse->strides, 3, lse_strides_);
     }
-    prepare_blas(threads_);
+    prepare_blas(threads_.count());
   }
 
   void run(const attn_call& call) {
