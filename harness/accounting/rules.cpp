@@ -22,10 +22,11 @@ NamePattern read_pattern(const Node& node) {
 }
 
 PathRule::Name read_name(const Node& node) {
-  if (node.kind == NodeKind::scalar) return {read_pattern(node)};
-  const MapReader map(node, "a name", {"name", "count"});
-  PathRule::Name name{read_pattern(map.required("name"))};
+  if (node.kind == NodeKind::scalar) return {read_pattern(node), 1, std::nullopt};
+  const MapReader map(node, "a name", {"name", "count", "before"});
+  PathRule::Name name{read_pattern(map.required("name")), 1, std::nullopt};
   if (const Node* count = map.optional("count")) name.count = read_integer(*count, 1, 1'000'000);
+  if (const Node* before = map.optional("before")) name.before = read_word<ActivityClass>(*before);
   return name;
 }
 
@@ -99,19 +100,20 @@ ActivityClass classify(const Rules& rules, ActivityKind kind, const std::string&
 }
 
 KernelPath kernel_path(const Rules& rules, const std::vector<NamedRecord>& call) {
-  std::map<std::string, std::int64_t, std::less<>> names;
-  bool any = false;
-  const auto occurs = [&](ActivityClass wanted) {
-    return std::ranges::any_of(call, [&](const NamedRecord& each) { return each.kind == ActivityKind::kernel && each.activity_class == wanted; });
+  const auto is = [](ActivityClass wanted) {
+    return [wanted](const NamedRecord& each) { return each.kind == ActivityKind::kernel && each.activity_class == wanted; };
   };
-  for (const ActivityClass could_be : {ActivityClass::attention, ActivityClass::gemm, ActivityClass::softmax, ActivityClass::other}) any |= occurs(could_be);
-  if (!any) return KernelPath::none;
+  const auto occurs = [&](ActivityClass wanted) { return std::ranges::any_of(call, is(wanted)); };
+  if (!occurs(ActivityClass::attention) && !occurs(ActivityClass::gemm) && !occurs(ActivityClass::softmax) && !occurs(ActivityClass::other)) return KernelPath::none;
 
-  for (const NamedRecord& each : call) ++names.try_emplace(std::string(each.readable), 0).first->second;
+  std::map<std::string, std::vector<std::size_t>> places;  // a name occurs often and is long: it is searched once
+  for (std::size_t i = 0; i < call.size(); ++i) places[std::string(call[i].readable)].push_back(i);
   const auto found = [&](const PathRule::Name& wanted) {
+    const auto end = wanted.before ? std::ranges::find_if(call, is(*wanted.before)) : call.end();
+    const auto limit = static_cast<std::size_t>(end - call.begin());
     std::int64_t count = 0;
-    for (const auto& [name, times] : names)
-      if (wanted.name.found_in(name)) count += times;
+    for (const auto& [name, at] : places)
+      if (wanted.name.found_in(name)) count += std::ranges::count_if(at, [&](std::size_t place) { return place < limit; });
     return count >= wanted.count;
   };
   for (const PathRule& rule : rules.paths)

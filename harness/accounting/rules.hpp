@@ -2,6 +2,7 @@
 // What a record's name says: ordered rules that give each record a class and each call a kernel path. Rules are data (rules.yaml), users may add some.
 
 #include <cstdint>
+#include <optional>
 #include <regex>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct PathRule {
   struct Name {
     NamePattern name;
     std::int64_t count = 1;
+    std::optional<ActivityClass> before;  // count only what runs before the first kernel of this class
   };
   KernelPath path = KernelPath::unknown;
   std::vector<ActivityClass> classes;
@@ -56,7 +58,7 @@ Rules load_rules(const std::string& path);
 ActivityClass classify(const Rules& rules, ActivityKind kind, const std::string& readable);
 
 // The path of one call: the first rule that holds; `none` when nothing that could be attention ran (no attention, gemm or softmax, and no kernel whose work
-// is unknown), else `unknown`. Names are readable_name(raw), one per record, with their kinds and classes.
+// is unknown), else `unknown`. Names are readable_name(raw), in the order of the call.
 struct NamedRecord {
   ActivityKind kind = ActivityKind::kernel;
   ActivityClass activity_class = ActivityClass::other;
