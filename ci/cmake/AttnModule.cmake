@@ -2,7 +2,8 @@
 # place in the layering and nothing else.
 
 add_library(attn_options INTERFACE)
-target_compile_options(attn_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+target_compile_options(attn_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  -Wno-restrict)  # GCC 12 sees overlaps in string concatenation that are none (GCC bug 105651)
 if(ATTN_WERROR)
   target_compile_options(attn_options INTERFACE -Werror)
 endif()
