@@ -106,21 +106,39 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
+// The output and what is right for some rows.
+struct Known {
+  Known(const CheckInput& input, std::vector<Row> of) : rows(std::move(of)) {
+    const Reading right{.value = *input.value, .text = {}};
+    expected = reference(right, input.operands, rows);
+    allowed = naive(right, input.operands, rows);
+    found = read_rows(input.output, rows, input.value->head_dim_v);
+  }
+  std::vector<Row> rows;
+  Evaluation expected, allowed;
+  std::vector<double> found;
+};
+
+bool is_misread_as(const Reading& reading, const CheckInput& input, const Known& known) {
+  const Evaluation mistaken = reference(reading, input.operands, known.rows);
+  if (distance(known.found, mistaken.out) >= distance(known.found, known.expected.out)) return false;  // no better than the right answer
+  if (!compare(known.found, mistaken, naive(reading, input.operands, known.rows), input.output.dtype).right) return false;
+  // A misreading that the budget cannot tell from the right one explains nothing.
+  return !compare(mistaken.out, known.expected, known.allowed, input.output.dtype).right;
+}
+
 // "softcap ignored", when the output is what that misreading gives, and that is not what is right; else empty.
 std::string matching_misreading(const CheckInput& input, const std::vector<Row>& rows) {
-  const Case& c = *input.value;
-  const Reading right{.value = c, .text = {}};
-  for (const Reading& reading : misreadings(c)) {
-    std::vector<Row> comparable = rows;
-    if (reading.head_map == HeadMap::divided_by_kv)
-      std::erase_if(comparable, [&](const Row& row) { return row.head / c.heads_kv >= c.heads_kv; });
-    if (comparable.empty()) continue;
-    const Evaluation mistaken = reference(reading, input.operands, comparable), expected = reference(right, input.operands, comparable);
-    const std::vector<double> found = read_rows(input.output, comparable, c.head_dim_v);
-    if (distance(found, mistaken.out) >= distance(found, expected.out)) continue;  // no better than the right answer
-    if (!compare(found, mistaken, naive(reading, input.operands, comparable), input.output.dtype).right) continue;
-    // A misreading that the budget cannot tell from the right one explains nothing.
-    if (!compare(mistaken.out, expected, naive(right, input.operands, comparable), input.output.dtype).right) return reading.text;
+  const Known known(input, rows);
+  for (const Reading& reading : misreadings(*input.value)) {
+    if (reading.head_map != HeadMap::divided_by_kv) {
+      if (is_misread_as(reading, input, known)) return reading.text;
+      continue;
+    }
+    // That map leaves the range of KV heads; only the other heads can be compared.
+    std::vector<Row> inside = rows;
+    std::erase_if(inside, [&](const Row& row) { return row.head / input.value->heads_kv >= input.value->heads_kv; });
+    if (!inside.empty() && is_misread_as(reading, input, Known(input, inside))) return reading.text;
   }
   return "";
 }
