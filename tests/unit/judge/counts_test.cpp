@@ -1,0 +1,206 @@
+#include <gmock/gmock.h>
+
+#include "scene.hpp"
+
+namespace attn {
+namespace {
+
+using scene::Scene;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Counts, AnExtraKernelIsNamed) {
+  Scene s;
+  CallActivities call = scene::in_place();
+  call.insert(call.begin(), scene::op("cpu_cast_q"));
+  s.calls(call);
+  EXPECT_EQ(s.verdict().outcome, Outcome::regressed);
+  EXPECT_EQ(s.verdict().reason, "kernels 6, baseline 5: +1 kernel cpu_cast_q at the start");
+  s.input.gates.extra_kernels = 1;
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+}
+
+TEST(Counts, ARangeIsComparedByItsHighEnd) {
+  Scene s;
+  s.now.counts.kernels = CountRange{4, 6};
+  EXPECT_THAT(s.verdict().reason, HasSubstr("kernels 4..6, baseline 5"));
+  EXPECT_EQ(s.verdict().outcome, Outcome::regressed);
+  s.baseline.counts.kernels = CountRange{5, 6};
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+}
+
+TEST(Counts, ACopyOfMoreBytesFailsAtTheSameCount) {
+  Scene s;
+  s.calls({scene::op("cpu_gemm_qk"), scene::memory_copy(1024), scene::op("cpu_softmax")});
+  s.keep();
+  s.calls({scene::op("cpu_gemm_qk"), scene::memory_copy(4096), scene::op("cpu_softmax")});
+  EXPECT_EQ(s.verdict().reason, "copy_bytes 4096, baseline 1024: memcpy 1024 B -> 4096 B");
+  s.input.gates.extra_copy_bytes = 3072;
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+}
+
+TEST(Counts, AnAllowedCopyMayCarryBytes) {
+  Scene s;
+  s.calls(scene::with_copy());
+  s.input.gates.extra_copies = 1;
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+  s.input.gates.extra_copy_bytes = 100;
+  EXPECT_THAT(s.verdict().reason, HasSubstr("copy_bytes 33554432, baseline 0 and 100 more allowed"));
+}
+
+TEST(Counts, ACopyKernelIsACopyToo) {
+  Scene s;
+  CallActivities call = scene::in_place();
+  call.push_back(scene::op("cpu_copy_o"));
+  s.calls(call);
+  const Verdict verdict = s.verdict();
+  ASSERT_GE(verdict.findings.size(), 2u);
+  EXPECT_EQ(verdict.findings[0].metric, "copies");
+  EXPECT_EQ(verdict.findings[1].metric, "kernels");
+  EXPECT_EQ(verdict.reason, "copies 1, baseline 0: +1 kernel cpu_copy_o after cpu_gemm_pv");
+}
+
+TEST(Counts, WhatCannotBeCountedIsNotJudgedAndSaidSo) {
+  Scene s;
+  s.now.counts = {};
+  s.now.kernel_path.reset();
+  s.now.kernels.clear();
+  Verdict verdict = s.verdict();
+  EXPECT_EQ(verdict.outcome, Outcome::pass);
+  EXPECT_THAT(verdict.not_judged, Contains("kernels: not counted"));
+  EXPECT_THAT(verdict.not_judged, Contains("copies: not counted"));
+  EXPECT_THAT(verdict.not_judged, Contains(HasSubstr("kernel_path: not known")));
+  s.no_baseline();
+  EXPECT_THAT(s.verdict().not_judged, Contains("kernels: not counted"));
+}
+
+TEST(Counts, GatesThatAreOffAreListed) {
+  Scene s;
+  s.calls(scene::with_copy());
+  s.input.gates.enabled = {Gate::kernels, Gate::latency};
+  const Verdict verdict = s.verdict();
+  EXPECT_EQ(verdict.outcome, Outcome::pass);
+  EXPECT_THAT(verdict.not_judged, ElementsAre("numerics: switched off", "copies: switched off", "kernel_path: switched off", "memory: switched off"));
+}
+
+TEST(Counts, ARenamedKernelIsANoteAndNoFailure) {
+  Scene s;
+  s.calls({scene::op("nvjet_a"), scene::op("softmax_warp_forward"), scene::op("nvjet_b")});
+  s.keep();
+  s.calls({scene::op("nvjet_a"), scene::op("cunn_SoftMaxForward"), scene::op("nvjet_b")});
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+  EXPECT_EQ(s.verdict().reason, "same counts, other operations: softmax_warp_forward -> cunn_SoftMaxForward");
+}
+
+TEST(KernelPathGate, AnotherPathFailsEvenWhenItIsFasterAndSmaller) {
+  Scene s;
+  s.calls(scene::math());
+  s.keep();
+  s.calls(scene::in_place());
+  s.slower(0.5);
+  const Verdict verdict = s.verdict();
+  EXPECT_EQ(verdict.outcome, Outcome::regressed);
+  EXPECT_THAT(verdict.reason, HasSubstr("kernel_path naive, baseline math: "));
+  for (const Finding& finding : verdict.findings) EXPECT_NE(finding.metric, "kernels") << "fewer kernels of another path are no improvement";
+}
+
+TEST(KernelPathGate, FallingBackToMathFails) {
+  Scene s;
+  s.calls(scene::fused());
+  s.keep();
+  s.calls(scene::math());
+  EXPECT_THAT(s.verdict().reason, HasSubstr("kernel_path math, baseline flash2: +1 kernel "));
+}
+
+// The work went to the host and only copies were left on the device.
+TEST(KernelPathGate, NoneFailsByItself) {
+  Scene s;
+  s.no_baseline();
+  s.calls({scene::memory_copy(), scene::memory_copy()});
+  EXPECT_EQ(s.verdict().outcome, Outcome::regressed);
+  EXPECT_EQ(s.verdict().reason, "kernel_path none: no attention, gemm or softmax ran on the device");
+  s.now.control = true;
+  EXPECT_EQ(s.verdict().outcome, Outcome::no_baseline);
+}
+
+TEST(KernelPathGate, ExpectationsNameTheWords) {
+  Scene s;
+  s.no_baseline();
+  Expectation expectation;
+  for (int path = 0; path <= static_cast<int>(KernelPath::flex); ++path) expectation.kernel_path.push_back(static_cast<KernelPath>(path));
+  expectation.place = {"s.yaml", 12, 3};
+  s.input.expectations = {expectation};
+  EXPECT_EQ(s.verdict().reason, "kernel_path naive, expected fused");
+  EXPECT_EQ(s.verdict().findings[0].line, 12);
+  s.input.expectations[0].kernel_path = {KernelPath::math, KernelPath::none};
+  EXPECT_EQ(s.verdict().reason, "kernel_path naive, expected math or none");
+  s.input.expectations[0].kernel_path = {KernelPath::naive};
+  EXPECT_EQ(s.verdict().outcome, Outcome::no_baseline);
+}
+
+TEST(Expectations, CountsMayBeRanges) {
+  Scene s;
+  s.no_baseline();
+  Expectation expectation;
+  expectation.kernels = CountBound{1, 4};
+  expectation.memsets = CountBound{0, 2};
+  s.input.expectations = {expectation};
+  EXPECT_EQ(s.verdict().reason, "kernels 5, expected 1..4");
+  s.input.expectations[0].kernels = CountBound{5, 6};
+  EXPECT_EQ(s.verdict().outcome, Outcome::no_baseline);
+  s.now.counts.memsets = CountRange{1, 3};
+  EXPECT_EQ(s.verdict().reason, "memsets 1..3, expected 0..2");
+  s.now.counts.memsets.reset();
+  EXPECT_THAT(s.verdict().not_judged, Contains("expected memsets: not counted"));
+}
+
+TEST(Memory, AboveTheBaselineFails) {
+  Scene s;
+  s.now.memory.peak_bytes = 2100;
+  EXPECT_EQ(s.verdict().reason, "peak_bytes 2100, baseline 2000 (+100 B)");
+  s.input.gates.memory_floor_bytes = 100;
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+  s.input.gates.memory_floor_bytes = 0;
+  s.input.gates.memory_tolerate = 0.05;
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+  s.now.memory.peak_bytes = 1000;
+  EXPECT_EQ(s.verdict().outcome, Outcome::improved);
+}
+
+TEST(Memory, GrowthFailsByItself) {
+  Scene s;
+  s.no_baseline();
+  s.now.memory.growth_bytes = 4096;
+  EXPECT_EQ(s.verdict().reason, "memory grows by 4096 B in every call");
+  EXPECT_EQ(s.verdict().outcome, Outcome::regressed);
+}
+
+TEST(Memory, OfTwoSourcesIsNotCompared) {
+  Scene s;
+  s.now.memory.source = "torch";
+  s.now.memory.peak_bytes = 99999;
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+  EXPECT_THAT(s.verdict().not_judged, Contains("memory: counted by torch, in the baseline by workspace"));
+}
+
+TEST(Cause, NamesWhatChangedSinceTheBaseline) {
+  Scene s;
+  s.baseline.switches["OMP_NUM_THREADS"] = "2";
+  s.baseline.libraries["torch"] = {"2.10.0", ""};
+  s.environment.libraries["torch"] = {"2.11.0", ""};
+  s.calls(scene::with_copy());
+  EXPECT_EQ(s.verdict().findings[0].cause, "torch 2.10.0 -> 2.11.0, OMP_NUM_THREADS 2 -> unset");
+}
+
+TEST(Cause, IsAPathOnlyWhenNothingElseIsKnown) {
+  Scene s;
+  EXPECT_EQ(cause_of_change(s.baseline, s.environment), "");
+  s.environment.libraries["openblas"].path = "/opt/libopenblas.so";
+  EXPECT_EQ(cause_of_change(s.baseline, s.environment), "openblas 0.3.21 from /usr/lib/libopenblas.so -> /opt/libopenblas.so");
+  s.environment.libraries["torch"] = {"2.11.0", ""};
+  EXPECT_EQ(cause_of_change(s.baseline, s.environment), "torch not loaded -> 2.11.0");
+}
+
+}  // namespace
+}  // namespace attn
