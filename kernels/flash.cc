@@ -173,9 +173,8 @@ class Flash {
     float* line = work.room.wide;
     const std::int64_t line_step = work.few ? p_.head_dim : 1, element_step = work.few ? 1 : Config::rows;
     for (std::int64_t n = 0; n < (work.few ? work.count : padded(work)); ++n) {
-      // Padding may hold anything, and a row past the tile nothing.
-      const bool real = n < work.count && work.i[n] < rows_.queries(work.b);
-      if (real) attn::widen_row(q_.at(work.b, work.h[n], work.i[n]), q_.column, q_.dtype, p_.head_dim, line);
+      // Whatever a padding row holds stays in its own row, whose keys are all hidden.
+      if (n < work.count) attn::widen_row(q_.at(work.b, work.h[n], work.i[n]), q_.column, q_.dtype, p_.head_dim, line);
       else std::fill_n(line, p_.head_dim, 0.0f);
       for (std::int64_t d = 0; d < p_.head_dim; ++d) work.room.q[n * line_step + d * element_step] = line[d] * scale;
     }
@@ -265,7 +264,7 @@ class Flash {
     bool has_mean = false;
     for (std::int64_t n = 0; n < work.count; ++n) {
       const float total = work.state.total[n];
-      const bool padding = work.i[n] >= rows_.queries(work.b), dead = padding || total == 0.0f;
+      const bool padding = work.i[n] >= rows_.queries(work.b), dead = total == 0.0f;  // a padding row sees no key
       float* line = work.room.line;
       if (!dead) {
         const float inverse = 1.0f / total;

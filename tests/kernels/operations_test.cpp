@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 
 #include "allocations.hpp"
 #include "plugin.hpp"
@@ -129,6 +132,46 @@ TEST(Memory, RunAllocatesNothing) {
       EXPECT_EQ(allocations_of([&] { EXPECT_EQ(session.call(), ATTN_OK); }), 0) << name << ", the second call, seq_q " << seq_q;
     }
   }
+}
+
+// A copy of a tensor that ends where a page begins which nobody may read.
+class Guarded {
+ public:
+  Guarded(DLTensor& tensor, std::size_t bytes) : tensor_(tensor), before_(tensor) {
+    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    size_ = (bytes + page - 1) / page * page + page;
+    base_ = static_cast<char*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(base_ + size_ - page, page, PROT_NONE);
+    tensor_.data = base_ + size_ - page - bytes;
+    tensor_.byte_offset = 0;
+    std::memcpy(tensor_.data, static_cast<const char*>(before_.data) + before_.byte_offset, bytes);
+  }
+  ~Guarded() {
+    tensor_ = before_;
+    munmap(base_, size_);
+  }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+
+ private:
+  DLTensor& tensor_;
+  DLTensor before_;
+  char* base_;
+  std::size_t size_;
+};
+
+TEST(Memory, FlashReadsNothingPastItsInputs) {
+  for (const std::int64_t seq_q : {1, 9, 70})
+    for (const std::int64_t seq_kv : {1, 5, 66})
+      for (const std::int32_t dtype : {ATTN_FP32, ATTN_BF16}) {
+        Problem problem({.heads = 1, .seq_q = seq_q, .seq_kv = seq_kv, .head_dim = 13, .dtype = dtype, .mask = Mask::boolean});
+        const auto elements = [&](std::int64_t rows, std::int64_t columns, std::size_t element) { return static_cast<std::size_t>(rows * columns) * element; };
+        const std::size_t element = dtype == ATTN_FP32 ? 4 : 2;
+        const Guarded q(*problem.q->dl(), elements(seq_q, 13, element)), k(*problem.k->dl(), elements(seq_kv, 13, element)),
+            v(*problem.v->dl(), elements(seq_kv, 13, element)), mask(*problem.mask->dl(), elements(seq_q, seq_kv, 1));
+        Session session(need("flash", "flash"), problem);
+        EXPECT_NO_THROW(session.run());  // a read too far ends the process
+      }
 }
 
 TEST(Options, UnknownOnesAreRefusedWithTheKnown) {
