@@ -10,13 +10,13 @@ namespace attn {
 
 class Pattern {
  public:
-  // ECMAScript's grammar without back-references. Throws Error without a place.
+  // ECMAScript's grammar without back-references. Throws Error, to be put behind the text: "is no regular expression: ...".
   explicit Pattern(const std::string& text) {
-    if (text.size() > kLongest) throw Error(fmt::format("a regular expression of {} characters; at most {} are allowed", text.size(), kLongest));
+    if (text.size() > kLongest) throw Error(fmt::format("is a regular expression of {} characters; at most {} are allowed", text.size(), kLongest));
     try {
       expression_.assign(text, kFlags);
     } catch (const std::regex_error& error) {
-      throw Error(fmt::format("\"{}\" is no regular expression: {}", text, error.what()));
+      throw Error(fmt::format("is no regular expression: {}", error.what()));
     }
   }
 

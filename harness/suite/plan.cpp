@@ -36,7 +36,7 @@ class Filter {
       try {
         (negates ? none_ : any_).emplace_back(expression.substr(negates));
       } catch (const Error& error) {
-        throw Error(fmt::format("--filter: {}", error.what()));
+        throw Error(fmt::format("--filter: {} {}", quote(expression), error.what()));
       }
     }
   }

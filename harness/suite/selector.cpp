@@ -8,18 +8,22 @@
 namespace attn {
 namespace {
 
-std::string read_case_pattern(const Node& node, const Suite& suite) {
-  const std::string& text = read_text(node);
+Pattern compile(const Node& node) {
   try {
-    const Pattern pattern(text);
-    const bool fits = std::any_of(suite.cases.begin(), suite.cases.end(), [&](const SuiteCase& each) {
-      return pattern.found_in(case_id(each.value)) || std::any_of(each.tags.begin(), each.tags.end(), [&](const std::string& tag) { return pattern.found_in(tag); });
-    });
-    if (!fits) throw Error(fmt::format("{} is found in none of the {} cases nor in their tags; the first is {}", quote(text), suite.cases.size(), case_id(suite.cases.front().value)));
+    return Pattern(read_text(node));
   } catch (const Error& error) {
-    refuse(node, error.what());
+    if (!error.place().file.empty()) throw;
+    refuse(node, quote(node.text) + " " + error.what());
   }
-  return text;
+}
+
+void check_matches_something(const Node& node, const Suite& suite) {
+  const Pattern pattern = compile(node);
+  const bool fits = std::any_of(suite.cases.begin(), suite.cases.end(), [&](const SuiteCase& each) {
+    return pattern.found_in(case_id(each.value)) || std::any_of(each.tags.begin(), each.tags.end(), [&](const std::string& tag) { return pattern.found_in(tag); });
+  });
+  if (!fits)
+    refuse(node, fmt::format("{} is found in none of the {} cases nor in their tags; the first is {}", quote(node.text), suite.cases.size(), case_id(suite.cases.front().value)));
 }
 
 // ">=2.11", "<3", "==2.11.*", several joined by commas.
@@ -60,7 +64,10 @@ Selector read_selector(const MapReader& map, const Suite& suite) {
     for (const BackendSpec& backend : suite.backends) known.push_back(backend.name);
     for (const Node* backend : one_or_more(*backends)) selector.backends.push_back(read_one_of(*backend, known));
   }
-  if (const Node* cases = map.optional("cases")) selector.cases = read_case_pattern(*cases, suite);
+  if (const Node* cases = map.optional("cases")) {
+    check_matches_something(*cases, suite);
+    selector.cases = cases->text;
+  }
   if (const Node* device = map.optional("device")) selector.device = read_word<DeviceType>(*device);
   if (const Node* arch = map.optional("arch")) selector.arch = read_name(*arch, false);
   if (const Node* versions = map.optional("version")) {

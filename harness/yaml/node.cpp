@@ -166,6 +166,11 @@ std::string found_text(const Node& node) {
   }
 }
 
-void refuse(const Node& node, const std::string& message) { throw Error(node.place, node.name.empty() ? message : node.name + ": " + message); }
+void refuse(const Node& node, const std::string& message) {
+  // Free keys, such as those of options, are text like any other.
+  const std::string quoted = quote(node.name);
+  const bool plain = quoted.size() == node.name.size() + 2;
+  throw Error(node.place, node.name.empty() ? message : fmt::format("{}: {}", plain ? node.name : quoted, message));
+}
 
 }  // namespace attn

@@ -72,7 +72,7 @@ TEST(Plan, SelectsBackends) {
 TEST(Plan, RefusesWhatSelectsByMistake) {
   EXPECT_EQ(plan_error({.backends = {"flahs"}}), "--backend: found \"flahs\"; allowed are: naive, flash; did you mean flash?");
   EXPECT_THAT(plan_error({.filters = {"["}}), HasSubstr("--filter: \"[\" is no regular expression: "));
-  EXPECT_THAT(plan_error({.filters = {"-["}}), HasSubstr("--filter: \"[\" is no regular expression: "));
+  EXPECT_THAT(plan_error({.filters = {"-["}}), HasSubstr("--filter: \"-[\" is no regular expression: "));
   EXPECT_THAT(plan_error({.filters = {"-"}}), HasSubstr("--filter: found no expression"));
   EXPECT_THAT(plan_error({.filters = {""}}), HasSubstr("--filter: found no expression"));
   const Suite suite = parse_suite(kSuite, "p.yaml");

@@ -158,6 +158,11 @@ TEST(Waivers, NeedAReasonAndADay) {
     EXPECT_EQ(message(std::string("waive: [{reason: r, expires: ") + bad + "}]\n"), fmt::format("s.yaml:11:30: expires: found \"{}\"; wanted is the last day it holds, such as 2026-12-31", bad));
 }
 
+TEST(Messages, ShowControlCharactersEscaped) {
+  EXPECT_THAT(message("expect: [{cases: \"(\\x1b[31m\", kernels: 1}]\n"), HasSubstr("cases: \"(\\x1b[31m\" is no regular expression: "));
+  EXPECT_THAT(message_of(suite_text(kBasic, "", "[{name: a, options: {\"a\\nb\": [1]}}]")), HasSubstr("s.yaml:10:40: \"a\\nb\": found a list; wanted is text"));
+}
+
 TEST(Patterns, NeitherHangNorOverflowTheStack) {
   const std::string name(200, 'a');
   const std::string text = "version: 1\nsuite: s\ncases:\n  - {name: " + name + ", batch: 1, heads: 1, seq: 1, head_dim: 1, dtype: fp32}\nbackends: [a]\n";
