@@ -119,8 +119,8 @@ Account account(const std::vector<CallActivities>& calls, const Rules& rules) {
       const Activity& activity = calls[c][i];
       const Name& name = names.of(activity.name);
       if (const std::string fault = senseless_time(activity); !fault.empty())
-        return {{}, {}, {}, fmt::format("record {} of call {} ({}) {}: start {} ns, end {} ns; the records cannot be trusted", i + 1, c + 1, name.normalised, fault,
-                                        activity.start_ns, activity.end_ns)};
+        return {{}, {}, {}, fmt::format("record {} of call {} ({}) {}: start {} ns, end {} ns; the records cannot be trusted", i + 1, c + 1,
+                                        name.normalised, fault, activity.start_ns, activity.end_ns)};
       const ActivityClass activity_class = names.class_of(activity);
       add(sum, activity, activity_class);
       const auto [at, is_new] = growing.try_emplace(Key{activity.kind, name.normalised, activity_class, activity.bytes});

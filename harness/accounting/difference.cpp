@@ -87,7 +87,8 @@ std::vector<Change> difference(const std::vector<KernelRow>& before, const std::
   std::vector<Change> replaced;
   for (Delta& gone : removed) {
     for (Delta& come : added) {
-      if (come.replaced || come.row->kind != gone.row->kind || come.row->activity_class != gone.row->activity_class || come.size() != gone.size()) continue;
+      const bool same_work = come.row->kind == gone.row->kind && come.row->activity_class == gone.row->activity_class && come.size() == gone.size();
+      if (come.replaced || !same_work) continue;
       const KernelRow *there = anchor(*gone.row, before, new_index), *here = anchor(*come.row, now, old_index);
       if ((there == nullptr) != (here == nullptr) || (there && key_of(*there) != key_of(*here))) continue;
       come.replaced = gone.replaced = true;
@@ -117,8 +118,8 @@ std::vector<std::string> slower_operations(const std::vector<KernelRow>& before,
     const double was = *at->second->device_ns, is = *row.device_ns;
     if (!(was > 0) || is / was < least_ratio) continue;
     const std::string name = row.kind == ActivityKind::kernel ? row.name : what(row);
-    slower.emplace_back(is - was, fmt::format("{} {} slower ({} -> {})", name, is / was < 1.1 ? fmt::format("{:.1f}%", (is / was - 1) * 100) : fmt::format("{:.1f}x", is / was),
-                                              duration_text(was), duration_text(is)));
+    const std::string factor = is / was < 1.1 ? fmt::format("{:.1f}%", (is / was - 1) * 100) : fmt::format("{:.1f}x", is / was);
+    slower.emplace_back(is - was, fmt::format("{} {} slower ({} -> {})", name, factor, duration_text(was), duration_text(is)));
   }
   std::ranges::stable_sort(slower, std::greater{}, &std::pair<double, std::string>::first);
   std::vector<std::string> texts;

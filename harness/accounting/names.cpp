@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <cxxabi.h>
@@ -18,13 +17,15 @@ constexpr std::size_t kRawLength = 4096, kReadableLength = 4096;
 void free_text(char* text) { std::free(text); }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_word(char c) { return is_digit(c) || is_upper(c) || is_lower(c) || c == '_'; }
 
 // References to earlier parts of a mangled name. Each can double the text: a few hundred bytes may describe more of it than there is memory.
 std::size_t back_references(std::string_view mangled) {
   std::size_t count = 0;
   for (std::size_t i = 0; i + 1 < mangled.size(); ++i)
-    count += (mangled[i] == 'S' || mangled[i] == 'T') && (mangled[i + 1] == '_' || is_digit(mangled[i + 1]) || std::isupper(static_cast<unsigned char>(mangled[i + 1])));
+    count += (mangled[i] == 'S' || mangled[i] == 'T') && (mangled[i + 1] == '_' || is_digit(mangled[i + 1]) || is_upper(mangled[i + 1]));
   return count;
 }
 
@@ -34,13 +35,13 @@ std::string salvaged(std::string_view mangled) {
   bool inside = false;
   for (std::size_t i = 2; i < mangled.size();) {
     if (mangled[i] == 'I' && !name.empty()) inside = true;
-    if (mangled[i] == 'L' && i + 2 < mangled.size() && std::islower(static_cast<unsigned char>(mangled[i + 1])) && is_digit(mangled[i + 2])) {  // a literal such as Li128E
+    if (mangled[i] == 'L' && i + 2 < mangled.size() && is_lower(mangled[i + 1]) && is_digit(mangled[i + 2])) {  // a literal such as Li128E
       i = std::min(mangled.find('E', i), mangled.size());
       continue;
     }
     if (mangled[i] == 'S' || mangled[i] == 'T') {  // a reference such as S1a_, T0_
       std::size_t end = i + 1;
-      while (end < mangled.size() && (is_digit(mangled[end]) || std::isupper(static_cast<unsigned char>(mangled[end])))) ++end;
+      while (end < mangled.size() && (is_digit(mangled[end]) || is_upper(mangled[end]))) ++end;
       if (end < mangled.size() && mangled[end] == '_') {
         i = end + 1;
         continue;
@@ -51,7 +52,8 @@ std::string salvaged(std::string_view mangled) {
       continue;
     }
     std::size_t length = 0;
-    while (i < mangled.size() && is_digit(mangled[i])) length = std::min<std::size_t>(length * 10 + static_cast<std::size_t>(mangled[i++] - '0'), kRawLength);
+    for (; i < mangled.size() && is_digit(mangled[i]); ++i)
+      length = std::min(length * 10 + static_cast<std::size_t>(mangled[i] - '0'), kRawLength);
     const std::string_view word = mangled.substr(i, length);
     i += word.size();
     if (word.empty() || is_digit(word.front())) continue;
@@ -178,7 +180,7 @@ std::string cut_to(std::string name, std::size_t length) {
 std::size_t sequence_length(std::string_view text, std::size_t at, std::uint32_t& code) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xC2 && first < 0xE0 ? 2 : first >= 0xE0 && first < 0xF0 ? 3 : first >= 0xF0 && first < 0xF5 ? 4 : 0;
+  const std::size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
   if (length == 0 || at + length > text.size()) return 0;
   code = length == 1 ? first : first & (0x7Fu >> length);
   for (std::size_t i = 1; i < length; ++i) {

@@ -15,8 +15,8 @@ std::string readable_name(std::string_view raw);
 
 constexpr std::size_t kNameLength = 160;
 
-// Short and stable between builds: return type, parameters, anonymous namespaces, at::native and template arguments cut, except the one word that says what
-// a generic kernel does: "vectorized_elementwise_kernel<MulFunctor>". At most kNameLength bytes; a cut name keeps a digest of the whole.
+// Short and stable between builds: return type, parameters, anonymous namespaces, at::native and template arguments cut, except the one word that says
+// what a generic kernel does: "vectorized_elementwise_kernel<MulFunctor>". At most kNameLength bytes; a cut name keeps a digest of the whole.
 std::string normalised_name(std::string_view raw);
 
 }  // namespace attn

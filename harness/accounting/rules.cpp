@@ -1,6 +1,7 @@
 #include "accounting/rules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 
@@ -104,7 +105,8 @@ KernelPath kernel_path(const Rules& rules, const std::vector<NamedRecord>& call)
     return [wanted](const NamedRecord& each) { return each.kind == ActivityKind::kernel && each.activity_class == wanted; };
   };
   const auto occurs = [&](ActivityClass wanted) { return std::ranges::any_of(call, is(wanted)); };
-  if (!occurs(ActivityClass::attention) && !occurs(ActivityClass::gemm) && !occurs(ActivityClass::softmax) && !occurs(ActivityClass::other)) return KernelPath::none;
+  using enum ActivityClass;
+  if (std::ranges::none_of(std::array{attention, gemm, softmax, other}, occurs)) return KernelPath::none;
 
   std::map<std::string, std::vector<std::size_t>> places;  // a name occurs often and is long: it is searched once
   for (std::size_t i = 0; i < call.size(); ++i) places[std::string(call[i].readable)].push_back(i);

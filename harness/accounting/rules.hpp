@@ -57,8 +57,8 @@ Rules load_rules(const std::string& path);
 // `readable` is readable_name(raw): names are compared in full, not normalised. Memcpys are `copy`, memsets `fill`.
 ActivityClass classify(const Rules& rules, ActivityKind kind, const std::string& readable);
 
-// The path of one call: the first rule that holds; `none` when nothing that could be attention ran (no attention, gemm or softmax, and no kernel whose work
-// is unknown), else `unknown`. Names are readable_name(raw), in the order of the call.
+// The path of one call: the first rule that holds; `none` when nothing that could be attention ran (no attention, gemm or softmax, and no kernel whose
+// work is unknown), else `unknown`. Names are readable_name(raw), in the order of the call.
 struct NamedRecord {
   ActivityKind kind = ActivityKind::kernel;
   ActivityClass activity_class = ActivityClass::other;

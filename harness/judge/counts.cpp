@@ -64,8 +64,8 @@ std::string to_string(const CountBound& bound) {
 std::string copies_text(const std::vector<KernelRow>& rows) {
   std::vector<std::string> texts;
   for (const KernelRow& row : rows)
-    if (row.kind == ActivityKind::memcpy) texts.push_back(fmt::format("{} x {}{}", attn::to_string(row.count), row.name, row.bytes ? fmt::format(" of {} B", *row.bytes) : ""));
-    else if (row.kind == ActivityKind::kernel && row.activity_class == ActivityClass::copy) texts.push_back(fmt::format("{} x {}", attn::to_string(row.count), row.name));
+    if (row.activity_class == ActivityClass::copy)
+      texts.push_back(fmt::format("{} x {}{}", attn::to_string(row.count), row.name, row.bytes ? fmt::format(" of {} B", *row.bytes) : ""));
   if (texts.size() > 3) texts.resize(3);
   return texts.empty() ? "" : fmt::format(": {}", fmt::join(texts, ", "));
 }
@@ -104,17 +104,19 @@ void judge_expectation(const Expectation& expectation, const JudgeInput& input, 
     if (!each.count) {
       verdict.not_judged.push_back(fmt::format("expected {}: not counted", each.name));
     } else if (!within(*each.count, *each.bound)) {
-      Finding finding = expected_finding(each.gate, each.name, fmt::format("{} {}, expected {}{}", each.name, attn::to_string(*each.count), to_string(*each.bound),
-                                                                          each.gate == Gate::copies ? copies_text(m.kernels) : ""), expectation);
+      const std::string message = fmt::format("{} {}, expected {}{}", each.name, attn::to_string(*each.count), to_string(*each.bound),
+                                              each.gate == Gate::copies ? copies_text(m.kernels) : "");
+      Finding finding = expected_finding(each.gate, each.name, message, expectation);
       if (each.bound->high) finding.threshold = static_cast<double>(*each.bound->high);
       verdict.findings.push_back(std::move(finding));
     }
   }
   if (expectation.kernel_path.empty() || !on(input, Gate::kernel_path)) return;
   if (!m.kernel_path) verdict.not_judged.push_back("expected kernel_path: not known");
-  else if (!path_fits(*m.kernel_path, expectation.kernel_path))
-    verdict.findings.push_back(expected_finding(Gate::kernel_path, "kernel_path",
-                                                fmt::format("kernel_path {}, expected {}", word(*m.kernel_path), paths_text(expectation.kernel_path)), expectation));
+  else if (!path_fits(*m.kernel_path, expectation.kernel_path)) {
+    const std::string message = fmt::format("kernel_path {}, expected {}", word(*m.kernel_path), paths_text(expectation.kernel_path));
+    verdict.findings.push_back(expected_finding(Gate::kernel_path, "kernel_path", message, expectation));
+  }
 }
 
 }  // namespace
@@ -161,11 +163,13 @@ void judge_counts(const JudgeInput& input, const Baseline* baseline, Verdict& ve
   if (on(input, Gate::copies)) {
     judge_count({"copies", Gate::copies, &Counts::copies, gates.extra_copies}, input, *baseline, changes, path_changed, verdict);
     // An extra copy that is allowed may carry bytes, unless they are limited on their own.
-    const bool allowed_copy = m.counts.copies && baseline->counts.copies && m.counts.copies->high > baseline->counts.copies->high && gates.extra_copies > 0;
+    const auto &now = m.counts.copies, &before = baseline->counts.copies;
+    const bool allowed_copy = now && before && now->high > before->high && gates.extra_copies > 0;
     if (!allowed_copy || gates.extra_copy_bytes > 0)
       judge_count({"copy_bytes", Gate::copies, &Counts::copy_bytes, gates.extra_copy_bytes}, input, *baseline, changes, path_changed, verdict);
   }
-  if (on(input, Gate::kernels)) judge_count({"kernels", Gate::kernels, &Counts::kernels, gates.extra_kernels}, input, *baseline, changes, path_changed, verdict);
+  if (on(input, Gate::kernels))
+    judge_count({"kernels", Gate::kernels, &Counts::kernels, gates.extra_kernels}, input, *baseline, changes, path_changed, verdict);
 
   // Names drift with every library; shown, not failed.
   if (verdict.findings.size() > findings || changes.empty() || path_changed || !on(input, Gate::kernels)) return;
@@ -195,7 +199,8 @@ void judge_memory(const JudgeInput& input, const Baseline* baseline, Verdict& ve
   if (!baseline) return;
   const Memory& before = baseline->memory;
   if (!before.peak_bytes || before.source != now.source) {
-    verdict.not_judged.push_back(before.peak_bytes ? fmt::format("memory: counted by {}, in the baseline by {}", now.source, before.source) : "memory: the baseline has none");
+    verdict.not_judged.push_back(before.peak_bytes ? fmt::format("memory: counted by {}, in the baseline by {}", now.source, before.source)
+                                                   : "memory: the baseline has none");
     return;
   }
   const double limit = static_cast<double>(*before.peak_bytes) * (1 + input.gates.memory_tolerate) + static_cast<double>(input.gates.memory_floor_bytes);
@@ -212,7 +217,8 @@ void judge_memory(const JudgeInput& input, const Baseline* baseline, Verdict& ve
 
 void judge_expectations(const JudgeInput& input, Verdict& verdict) {
   for (const Expectation& expectation : input.expectations) {
-    if (expectation.supported == false) verdict.findings.push_back(expected_finding(std::nullopt, "status", "it runs, expected to be unsupported", expectation));
+    if (expectation.supported == false)
+      verdict.findings.push_back(expected_finding(std::nullopt, "status", "it runs, expected to be unsupported", expectation));
     judge_expectation(expectation, input, verdict);
   }
 }

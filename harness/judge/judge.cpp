@@ -84,7 +84,7 @@ void judge_ok(const JudgeInput& input, Verdict& verdict) {
   const Baseline* baseline = was_ok(input.counts_baseline) ? input.counts_baseline : nullptr;
   verdict.outcome = input.counts_baseline || input.times_baseline ? Outcome::pass : Outcome::no_baseline;
   if (input.counts_baseline && !baseline)
-    verdict.findings.push_back(status_finding(Outcome::improved, fmt::format("ok, {} in the baseline", word(input.counts_baseline->status))));
+    verdict.findings.push_back(status_finding(Outcome::improved, "ok, " + std::string(word(input.counts_baseline->status)) + " in the baseline"));
   judge_path(input, baseline, verdict);
   judge_counts(input, baseline, verdict);
   judge_expectations(input, verdict);

@@ -1,5 +1,5 @@
 #pragma once
-// A measurement against its gates, expectations and baselines: the verdict, and what to blame. No input or output, no clock: the same input, the same verdict.
+// A measurement against its gates, expectations and baselines: the verdict, and what to blame. No input or output, no clock: same input, same verdict.
 
 #include <cstddef>
 #include <optional>
@@ -27,7 +27,7 @@ struct JudgeInput {
   std::optional<Interval> control;           // how the control rows moved, control_ratio(...); empty: no control rows
   std::size_t max_blocks = 5;                // the parent will measure no more than this
   double resolution_ns = 0;                  // of the clock, when known to be coarser than the instrument's own
-  std::string latency_blocked;               // not empty: latency is not judged, and why ("another process computes on GPU 0: python3")
+  std::string latency_blocked;               // not empty: latency is not judged, and why ("another process computes on GPU 0")
 };
 
 Verdict judge(const JudgeInput& input);
@@ -44,7 +44,7 @@ struct ControlRow {
 // How the machine moved: the middle one of the rows' ratios (device time). Empty when no row can be compared.
 std::optional<Interval> control_ratio(const std::vector<ControlRow>& rows);
 
-// Failures that a waiver covers become `waived`, shown with its reason and its last day; an expired waiver changes nothing but the message.
+// Failures that a waiver covers become `waived`, shown with its reason and its last day; an expired waiver changes the message alone.
 // `today` is an ISO date.
 Verdict apply_waivers(Verdict verdict, const std::vector<Waiver>& waivers, const RowFacts& row, const std::string& today);
 

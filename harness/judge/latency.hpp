@@ -17,9 +17,9 @@ struct LatencyJudgement {
   bool open = false;                  // more blocks may settle it
 };
 
-// Regressed: the 95 % interval lies above 1 + tolerate and the estimate at or above the middle of tolerate and detect, on three blocks when it reaches detect,
-// else on all that may be measured, and neither drift nor the control rows explain it. Pass: the interval ends below 1 + detect. Improved: as regressed, turned
-// around. Else undecided. What this rule gives on pure noise, and what it finds, is simulated in tests/unit/judge/latency_test.cpp.
+// Regressed: the 95 % interval lies above 1 + tolerate and the estimate at or above the middle of tolerate and detect, on three blocks when it reaches
+// detect, else on all that may be measured, and neither drift nor the control rows explain it. Pass: the interval ends below 1 + detect. Improved: as
+// regressed, turned around. Else undecided. What this gives on pure noise, and what it finds, is simulated in tests/unit/judge/latency_test.cpp.
 LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate);
 
 // The host's time on a device that computes by itself: an enqueue that became slow hides behind device times. Wide limits, for it is noisy.

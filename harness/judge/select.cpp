@@ -51,7 +51,8 @@ bool satisfies_one(const std::string& version, std::string_view condition, const
   const bool prefix = wanted.ends_with(".*");
   if (prefix) wanted.remove_suffix(2);
   if (relation.empty() || wanted.empty() || !std::isdigit(static_cast<unsigned char>(wanted.front())) || (prefix && relation != "==" && relation != "!="))
-    throw Error(fmt::format("\"{}\" is no version condition; allowed are >=, >, <=, <, ==, != and a version, == and != also with a final .*, joined by commas", whole));
+    throw Error(fmt::format("\"{}\" is no version condition; allowed are >=, >, <=, <, ==, != and a version, == and != also with a final .*, joined "
+                            "by commas", whole));
   Version is = parse_version(version);
   const Version limit = parse_version(wanted);
   if (prefix) is = {{is.numbers.begin(), is.numbers.begin() + static_cast<std::ptrdiff_t>(std::min(is.numbers.size(), limit.numbers.size()))}, 0};

@@ -22,7 +22,7 @@ struct RowFacts {
 
 RowFacts row_facts(const Trial& trial, const Environment& environment);
 
-// Every field that says something must fit. `arch` fits in full ("cuda.sm90") or without the device ("sm90"); a library that is not loaded fits no condition.
+// Every field that says something must fit. `arch` fits in full ("cuda.sm90") or without the device ("sm90"); a library not loaded fits no condition.
 // Throws Error for a regular expression or a version condition that is none.
 bool selects(const Selector& selector, const RowFacts& row);
 

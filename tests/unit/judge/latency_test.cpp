@@ -107,6 +107,8 @@ TEST(Latency, DifferencesBelowTheFloorPass) {
 // 0.03 s -> 0.04 s read from a clock that knows hundredths: a rounding step, though it is 133 %.
 TEST(Latency, OneStepOfACoarseClockIsNoRegression) {
   Scene s;
+  s.input.gates.latency->tolerate = 0.05;
+  s.input.gates.latency->detect = 0.15;
   const auto read = [&](std::vector<double> before, std::vector<double> now) {
     s.baseline.device_ns = std::move(before);
     s.now.blocks = scene::blocks_of(1, now.size());
