@@ -77,16 +77,17 @@ void kernel_lines(const Baseline& before, const Baseline& after, std::vector<std
     if (!from.contains(key)) line(key, "+", to_string(count));
 }
 
-void library_lines(const Baseline& before, const Baseline& after, std::vector<std::string>& lines) {
-  const auto version = [](const Baseline& row, const std::string& name) {
-    const auto found = row.libraries.find(name);
-    return found == row.libraries.end() ? std::string("none") : found->second.version;
+// Entries that only one side has, or that differ; `text` says what an entry, or none (null), is.
+template <class Value, class Text>
+void cause_lines(const std::map<std::string, Value>& before, const std::map<std::string, Value>& after, Text text, std::vector<std::string>& lines) {
+  std::map<std::string, Value> all = before;
+  all.insert(after.begin(), after.end());
+  const auto in = [&](const std::map<std::string, Value>& side, const std::string& name) {
+    const auto found = side.find(name);
+    return text(found == side.end() ? nullptr : &found->second);
   };
-  std::map<std::string, LibraryVersion> all = before.libraries;
-  all.insert(after.libraries.begin(), after.libraries.end());
   for (const auto& [name, unused] : all)
-    if (const std::string from = version(before, name), to = version(after, name); from != to)
-      lines.push_back(fmt::format("    {} {} -> {}", name, from, to));
+    if (const std::string from = in(before, name), to = in(after, name); from != to) lines.push_back(fmt::format("    {} {} -> {}", name, from, to));
 }
 
 void time_parts(const Baseline& before, const Baseline& after, Parts& parts) {
@@ -131,9 +132,10 @@ std::vector<std::string> difference(const Baseline& before, const Baseline& afte
 
   std::vector<std::string> details;
   kernel_lines(before, after, details);
-  library_lines(before, after, details);
+  cause_lines(before.libraries, after.libraries, [](const LibraryVersion* library) { return library ? library->version : "not loaded"; }, details);
+  cause_lines(before.switches, after.switches, [](const std::string* value) { return value ? *value : "unset"; }, details);
   if (parts.empty() && details.empty()) return {};
-  const std::string what = !parts.empty() ? parts.joined() : "other kernels or libraries, same counts and times";
+  const std::string what = !parts.empty() ? parts.joined() : "same counts and times, but other kernels, libraries or switches";
   details.insert(details.begin(), fmt::format("{} {}: {}", after.case_id, after.backend, what));
   return details;
 }

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <set>
-#include <sstream>
 #include <tuple>
 
 #include "base/child_process.hpp"
@@ -34,9 +34,9 @@ void check_name(const char* what, const std::string& name) {
 
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) throw Error(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
-  return text.str();
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in) throw Error(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  return text;
 }
 
 void sync(const fs::path& path, int flags) {

@@ -24,7 +24,10 @@ Json rounded(double value) {
   return value;
 }
 
-bool is_range(const Json& json) { return json.is_object() && json.size() == 2 && json.contains("low") && json.contains("high"); }
+bool is_range(const Json& json) {
+  const auto is_count = [&](const char* end) { return json.contains(end) && json[end].is_number_integer(); };
+  return json.is_object() && json.size() == 2 && is_count("low") && is_count("high");
+}
 
 // 5, or "5..6".
 Json short_range(const Json& json) {
@@ -38,7 +41,7 @@ Json compact(const Json& json) {
   if (!json.is_structured()) return json;
   Json result = json.is_array() ? Json::array() : Json::object();
   for (const auto& [key, each] : json.items()) {
-    Json value = compact(each);
+    Json value = key == "switches" ? each : compact(each);  // a switch that is set to nothing is set
     const bool empty = value.is_null() || (value.is_string() && value.get_ref<const std::string&>().empty()) || (value.is_structured() && value.empty());
     if (empty) continue;
     if (json.is_array()) result.push_back(std::move(value));
@@ -73,8 +76,6 @@ Baseline parse_row(Json json, const BaselineFile& file, const std::string& where
   if (const auto kernels = json.find("kernels"); kernels != json.end() && kernels->is_array())
     for (Json& kernel : *kernels)
       if (kernel.is_object() && kernel.contains("count")) expand_range(kernel["count"], where + ": kernels.count");
-  if (const auto libraries = json.find("libraries"); libraries != json.end() && libraries->is_object())
-    for (auto& [name, each] : libraries->items()) each = Json{{"version", each}};
   Baseline row;
   from_json(json, row, where + ": row");
   if (row.case_id.empty() || row.backend.empty()) throw Error(where + ": a row without case_id or backend");
@@ -136,7 +137,6 @@ std::string print_baseline(const Baseline& row) {
   Json json = to_json(row);
   for (const char* field : kHeaderFields) json.erase(field);
   if (row.status == Status::ok) json.erase("status");
-  for (auto& [name, library] : json["libraries"].items()) library = library["version"];
   return dump_line(compact(json));
 }
 
@@ -145,8 +145,8 @@ std::string print_baselines(const BaselineFile& file) {
   for (const Baseline& row : file.rows) rows.push_back(&row);
   std::sort(rows.begin(), rows.end(),
             [](const Baseline* a, const Baseline* b) { return std::tie(a->case_id, a->backend) < std::tie(b->case_id, b->backend); });
-  Json header{{"schema", kBaselineSchema},         {"suite", file.suite},       {"device", word(file.device)},
-              {"arch", file.arch}, {"platform", file.platform}, {"environment", file.environment}};
+  const Json header{{"schema", kBaselineSchema}, {"suite", file.suite},       {"device", word(file.device)},
+                    {"arch", file.arch},         {"platform", file.platform}, {"environment", file.environment}};
   std::string text = dump_line(header);
   text.back() = ',';
   text += "\n\"rows\":[\n";

@@ -18,8 +18,7 @@ struct BaselineFile {
   std::vector<Baseline> rows;
 };
 
-// Sorted by case and backend; fields that are empty are left out; numbers are rounded to 4 significant digits. Libraries keep their version alone: the paths
-// differ between machines and belong to the history.
+// Sorted by case and backend; fields that are empty are left out; numbers are rounded to 4 significant digits.
 std::string print_baselines(const BaselineFile& file);
 // One row as its line, without the comma and the fields that the header holds.
 std::string print_baseline(const Baseline& row);

@@ -102,10 +102,9 @@ void History::run_started(const RunResult& run) {
   transaction.commit();
 }
 
-MeasurementId History::add(const std::string& run_id, const Trial& trial, const Measurement& measurement, const Environment* environment) {
+MeasurementId History::add(const std::string& run_id, const Trial& trial, const Measurement& measurement) {
   Transaction transaction(database_);
   Columns columns{{"run_id", run_id}};
-  if (environment) columns.emplace_back("environment_id", environment_id(database_, *environment));
   add_columns(measurement, columns);
   add_trial_columns(trial, columns);
   const std::int64_t id = insert(database_, "measurements", columns);

@@ -17,10 +17,10 @@ namespace attn {
 enum class MeasurementId : std::int64_t {};
 
 struct RunFilter {
-  std::string suite;       // empty = every suite
-  std::string commit;      // a prefix of the commit id
-  std::string since;       // ISO 8601, inclusive
-  std::int64_t limit = 0;  // the newest N; 0 = all
+  std::string suite = "";   // empty = every suite
+  std::string commit = "";  // a prefix of the commit id
+  std::string since = "";   // ISO 8601, inclusive
+  std::int64_t limit = 0;   // the newest N; 0 = all
 };
 
 struct RunSummary {
@@ -35,8 +35,8 @@ struct RunSummary {
 // Which runs stay when others are removed; with both fields set, a run goes that neither keeps. Runs that may still be going on (unfinished and younger than
 // a day) always stay.
 struct PruneRule {
-  std::optional<std::int64_t> keep;  // the newest `keep` runs of every suite stay
-  std::string before;                // runs that started at or after this ISO 8601 time stay
+  std::optional<std::int64_t> keep = {};  // the newest `keep` runs of every suite stay
+  std::string before = "";                // runs that started at or after this ISO 8601 time stay
 };
 
 class History {
@@ -47,13 +47,10 @@ class History {
   // As above, but a missing file is an error.
   static History open_existing(const std::filesystem::path& file);
 
-  const std::filesystem::path& file() const { return file_; }
-
   // --- Writing. Each call is one transaction: done as a whole or not at all. ---
   // Uses run_id, started_at, commit_id and command. A run is visible as unfinished until run_finished.
   void run_started(const RunResult& run);
-  // `environment` may follow with set_environment.
-  MeasurementId add(const std::string& run_id, const Trial& trial, const Measurement& measurement, const Environment* environment = nullptr);
+  MeasurementId add(const std::string& run_id, const Trial& trial, const Measurement& measurement);
   void set_environment(MeasurementId id, const Environment& environment);
   // Puts `measurement`, re-measured with further blocks for example, in the place of what was stored; the verdict stays.
   void replace(MeasurementId id, const Measurement& measurement);

@@ -33,9 +33,14 @@ void check_header(const fs::path& file) {
   constexpr std::string_view magic("SQLite format 3\0", 16);
   if (in.gcount() < 100 || std::string_view(header.data(), magic.size()) != magic)
     throw Error(fmt::format("{}: this file is no SQLite database; it was left as it is", file.string()));
-  std::uint32_t id = 0;
-  for (int i = 68; i < 72; ++i) id = id << 8 | static_cast<unsigned char>(header[static_cast<std::size_t>(i)]);
-  if (id != static_cast<std::uint32_t>(kApplicationId))
+  const auto number = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<unsigned char>(header[i]);
+    return value;
+  };
+  const std::uint32_t id = number(68);
+  const bool holds_nothing = id == 0 && number(40) == 0 && number(60) == 0;  // schema cookie, user version: as a creator that was killed leaves it
+  if (id != static_cast<std::uint32_t>(kApplicationId) && !holds_nothing)
     throw Error(fmt::format("{}: this database belongs to another application (application_id 0x{:08x}, ours is 0x{:08x}); it was left as it is", file.string(), id,
                             kApplicationId));
 }
@@ -57,9 +62,10 @@ void migrate(Database& database) {
   transaction.commit();
 }
 
-// SQLite does not wait for other connections when the mode changes, so this does, for a moment: without WAL the file works just as well, only slower.
+// SQLite does not wait for other connections when the mode changes, so this does, for a moment: without WAL the file works just as well, only slower. With WAL,
+// `NORMAL` spares a sync per commit: a power cut may take the last commits, never the file.
 void set_journal_mode(Database& database) {
-  const char* sql = on_network(database.path()) ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
+  const char* sql = on_network(database.path()) ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL";
   for (int tries = 0; tries < 50; ++tries) {
     const int code = sqlite3_exec(database.get(), sql, nullptr, nullptr, nullptr);
     if (code == SQLITE_OK) return;

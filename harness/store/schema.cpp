@@ -145,7 +145,7 @@ CREATE VIEW v_series AS
 WITH
 counted AS (SELECT id, CASE device WHEN 'cpu' THEN 'reported' ELSE 'cupti' END AS counter FROM measurements),
 numbers (id, metric, unit, instrument, value, low, high) AS (
-  SELECT measurement_id, metric, 'ns', instrument, value, low, high FROM times
+  SELECT measurement_id, metric, 'ns', instrument, +value, +low, +high FROM times  -- the + keeps counts whole numbers
   UNION ALL SELECT id, 'kernels', 'count', counter, kernels_high, kernels_low, kernels_high FROM measurements JOIN counted USING (id)
   UNION ALL SELECT id, 'copies', 'count', counter, copies_high, copies_low, copies_high FROM measurements JOIN counted USING (id)
   UNION ALL SELECT id, 'copy_bytes', 'bytes', counter, copy_bytes_high, copy_bytes_low, copy_bytes_high FROM measurements JOIN counted USING (id)
