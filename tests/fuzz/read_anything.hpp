@@ -1,6 +1,7 @@
 #pragma once
 // What every input must survive, whatever it is: the one entry of all fuzzers.
 
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -30,8 +31,12 @@ inline bool read_anything(std::string_view text) {
       if (static_cast<unsigned char>(c) < 0x20) throw BrokenPromise("a control character in a message: " + message);
     return false;
   }
-  for (const SuiteCase& each : suite.cases)
-    if (parse_case_id(case_id(each.value)) != each.value) throw BrokenPromise("an id that reads back as another case: " + case_id(each.value));
+  std::set<std::string> ids;
+  for (const SuiteCase& each : suite.cases) {
+    const std::string id = case_id(each.value);
+    if (parse_case_id(id) != each.value) throw BrokenPromise("an id that reads back as another case: " + id);
+    if (!ids.insert(id).second) throw BrokenPromise("two cases of one id: " + id);
+  }
   const std::size_t trials = plan({suite}, {}).at(0).size();
   if (trials != suite.cases.size() * suite.backends.size()) throw BrokenPromise("a plan that lost trials");
   std::size_t parts = 0;
