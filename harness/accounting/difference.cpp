@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "core/units.hpp"
+
 namespace attn {
 namespace {
 
@@ -125,16 +127,6 @@ std::vector<std::string> slower_operations(const std::vector<KernelRow>& before,
   std::vector<std::string> texts;
   for (auto& [loss, text] : slower) texts.push_back(std::move(text));
   return texts;
-}
-
-std::string duration_text(double ns) {
-  constexpr std::array<const char*, 4> kUnits{"ns", "us", "ms", "s"};
-  std::size_t unit = 0;
-  while (unit + 1 < kUnits.size() && std::abs(ns) >= 999.5) {
-    ns /= 1000;
-    ++unit;
-  }
-  return fmt::format("{} {}", std::abs(ns) >= 999.5 ? fmt::format("{:.0f}", ns) : fmt::format("{:.3g}", ns), kUnits[unit]);
 }
 
 }  // namespace attn

@@ -25,7 +25,4 @@ std::vector<Change> difference(const std::vector<KernelRow>& before, const std::
 // "cpu_softmax 2.1x slower (1.2 ms -> 2.5 ms)".
 std::vector<std::string> slower_operations(const std::vector<KernelRow>& before, const std::vector<KernelRow>& now, double least_ratio);
 
-// "1.2 ms", "950 ns": three digits at most.
-std::string duration_text(double ns);
-
 }  // namespace attn

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "accounting/difference.hpp"
+#include "core/units.hpp"
 #include "stats/drift.hpp"
 #include "stats/summary.hpp"
 

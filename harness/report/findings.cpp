@@ -8,7 +8,7 @@
 #include "report/printable.hpp"
 #include "report/row_values.hpp"
 #include "report/terminal.hpp"
-#include "report/units.hpp"
+#include "core/units.hpp"
 
 namespace attn {
 namespace {

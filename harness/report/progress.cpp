@@ -4,7 +4,7 @@
 
 #include "report/printable.hpp"
 #include "report/row_values.hpp"
-#include "report/units.hpp"
+#include "core/units.hpp"
 
 namespace attn {
 namespace {

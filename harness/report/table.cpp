@@ -6,7 +6,7 @@
 #include "report/grid.hpp"
 #include "report/printable.hpp"
 #include "report/row_values.hpp"
-#include "report/units.hpp"
+#include "core/units.hpp"
 
 // How to read a cell: "?" = measured, but this could not be counted; empty = there was nothing to measure.
 

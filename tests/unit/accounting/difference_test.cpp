@@ -79,15 +79,5 @@ TEST(SlowerOperations, AreNamedByTheTimeTheyCost) {
   EXPECT_THAT(slower_operations(rows(before), rows(before), 1.01), IsEmpty());
 }
 
-TEST(DurationText, HasThreeDigits) {
-  EXPECT_EQ(duration_text(0), "0 ns");
-  EXPECT_EQ(duration_text(950), "950 ns");
-  EXPECT_EQ(duration_text(999.7), "1 us");
-  EXPECT_EQ(duration_text(1'234'567), "1.23 ms");
-  EXPECT_EQ(duration_text(65.4e9), "65.4 s");
-  EXPECT_EQ(duration_text(4321e9), "4321 s");
-  EXPECT_EQ(duration_text(-1500), "-1.5 us");
-}
-
 }  // namespace
 }  // namespace attn

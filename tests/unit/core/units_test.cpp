@@ -1,4 +1,4 @@
-#include "report/units.hpp"
+#include "core/units.hpp"
 
 #include <gtest/gtest.h>
 
