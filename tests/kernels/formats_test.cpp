@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "../../kernels/simd.hpp"
 #include "abi/attn_dtype.hpp"
@@ -49,6 +50,12 @@ struct Tangent {
   }
 };
 
+// The same in the vectors that every CPU has.
+template <class Body>
+void narrowest(const float* from, float* to, std::int64_t count) {
+  Body::template run<4>(from, to, count);
+}
+
 template <class Function, class Exact>
 double worst_ulp(const Function& function, const Exact& exact, float low, float high) {
   constexpr std::int64_t kCount = 1 << 18;
@@ -68,9 +75,9 @@ TEST(VectorFunctions, AreWithinTwoUlpInTheWidestAndInTheNarrowestVectors) {
   const auto exact_exp = [](double x) { return std::exp(x); };
   const auto exact_tanh = [](double x) { return std::tanh(x); };
   EXPECT_LT(worst_ulp(ForThisCpu<Exponential>{}, exact_exp, -87.0f, 88.0f), 2.0);
-  EXPECT_LT(worst_ulp(Exponential::run<4>, exact_exp, -87.0f, 88.0f), 2.0);
+  EXPECT_LT(worst_ulp(narrowest<Exponential>, exact_exp, -87.0f, 88.0f), 2.0);
   EXPECT_LT(worst_ulp(ForThisCpu<Tangent>{}, exact_tanh, -50.0f, 50.0f), 2.0);
-  EXPECT_LT(worst_ulp(Tangent::run<4>, exact_tanh, -1.0f, 1.0f), 2.0);
+  EXPECT_LT(worst_ulp(narrowest<Tangent>, exact_tanh, -1.0f, 1.0f), 2.0);
 }
 
 TEST(VectorFunctions, KeepWhatIsNotFinite) {
