@@ -1,0 +1,130 @@
+// `attn-regress doctor`: what this machine can measure.
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/child_process.hpp"
+#include "cli/commit.hpp"
+#include "cli/console.hpp"
+#include "cli/database_path.hpp"
+#include "cli/subcommands.hpp"
+#include "core/units.hpp"
+#include "report/grid.hpp"
+#include "run/installation.hpp"
+
+namespace attn {
+namespace {
+
+struct Arguments {
+  std::string database;
+  ColorChoice color = ColorChoice::automatic;
+};
+
+struct Check {
+  std::string text;
+  bool good = true;
+};
+
+Check check_database(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    try {
+      History::open_existing(path);
+    } catch (const Error& fault) {
+      return {fault.what(), false};
+    }
+    return access(path.c_str(), W_OK) == 0 ? Check{path + ", writable"} : Check{path + ", not writable", false};
+  }
+  std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
+  while (folder.has_relative_path() && !std::filesystem::exists(folder, error)) folder = folder.parent_path();
+  const bool writable = access(folder.c_str(), W_OK) == 0;
+  return {fmt::format("{}, does not exist yet; {} is {}writable", path, folder.string(), writable ? "" : "not "), writable};
+}
+
+// The engine's own check, in a process of its own: an engine that crashes must not take the doctor along.
+Check check_reference(const Installation& installation) {
+  try {
+    std::vector<std::string> command = worker_command(installation, "");
+    command.push_back("--self-test");
+    ChildProcess worker(command);
+    const Ending ending = worker.wait(ChildProcess::Clock::now() + std::chrono::minutes(2));
+    if (ending.exit_code == 0) return {"agrees with rows computed by hand"};
+    const std::string output = worker.take_output();
+    return {output.empty() ? ending.text() : output, false};
+  } catch (const Error& error) {
+    return {error.what(), false};
+  }
+}
+
+std::string machine_text(const Environment& environment) {
+  std::string text = fmt::format("{}, {} threads", environment.device_name, environment.threads);
+  if (environment.cache_bytes > 0) text += ", last-level cache " + bytes_text(static_cast<double>(environment.cache_bytes));
+  if (environment.memory_bytes > 0) text += ", memory " + bytes_text(static_cast<double>(environment.memory_bytes));
+  return text;
+}
+
+std::string libraries_text(const Environment& environment) {
+  std::string text;
+  for (const auto& [name, library] : environment.libraries) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, library.version);
+  for (const auto& [name, value] : environment.switches) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  return text;
+}
+
+ExitCode examine(const Arguments& arguments) {
+  const Installation installation = this_installation();
+  const Canvas canvas = canvas_of(stdout, arguments.color);
+  Grid facts({{"", false, false, 0}, {"", false, true, 0}, {"", false, false, 0}});
+  bool able = true;
+  const auto state = [&](const std::string& what, const Check& check) {
+    facts.add({{check.good ? "ok" : "BAD", check.good ? Tone::good : Tone::bad}, {what, Tone::plain}, {check.text, Tone::plain}});
+  };
+  const auto require = [&](const std::string& what, const Check& check) {
+    state(what, check);
+    able = able && check.good;
+  };
+
+  const PluginFacts engine = describe_plugin(installation, "");
+  require("engine", engine.fault.empty() ? Check{engine.environment.engine + ", " + installation.engine} : Check{engine.fault, false});
+  if (engine.fault.empty()) {
+    state("machine", {machine_text(engine.environment)});
+    state("system", {engine.environment.operating_system});
+    state("arch, platform", {engine.environment.arch + ", " + engine.environment.platform});
+    if (const std::string text = libraries_text(engine.environment); !text.empty()) state("libraries, switches", {text});
+    require("reference", check_reference(installation));
+  }
+  state("GPU", {"none: this build measures CPUs only"});
+  state("database", check_database(database_path(arguments.database)));
+  const std::string commit = current_commit();
+  state("commit", {commit.empty() ? "none: no git work tree here; --commit names one" : commit});
+
+  Grid backends({{"backend", false, false, 0}, {"version", false, false, 2}, {"device", false, false, 3}, {"file", false, false, 1}, {"can", false, true, 0}});
+  std::size_t count = 0;
+  for (const PluginFacts& plugin : builtin_plugins(installation)) {
+    const std::string file = std::filesystem::path(plugin.file).filename().string();
+    if (!plugin.fault.empty()) require("plugin " + file, {plugin.fault, false});
+    for (const BackendFacts& backend : plugin.backends) {
+      ++count;
+      backends.add({{backend.name, Tone::plain}, {backend.version, Tone::plain}, {std::string(word(backend.device)), Tone::plain}, {file, Tone::dim},
+                    {words_of_bits(backend.can), Tone::plain}});
+    }
+  }
+  require("backends", count > 0 ? Check{fmt::format("{} built in", count)} : Check{"none in " + installation.backends, false});
+  std::string text = facts.text(canvas.columns, canvas.color);
+  text.erase(0, text.find('\n') + 1);  // the titles are empty
+  print(stdout, count > 0 ? fmt::format("{}\n{}", text, backends.text(canvas.columns, canvas.color)) : text);
+  return able ? ExitCode::pass : ExitCode::cannot_judge;
+}
+
+}  // namespace
+
+Subcommand add_doctor(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("doctor", "What this machine can measure");
+  auto arguments = std::make_shared<Arguments>();
+  add_database(*app, arguments->database);
+  add_color(*app, arguments->color);
+  return {app, [arguments] { return examine(*arguments); }};
+}
+
+}  // namespace attn

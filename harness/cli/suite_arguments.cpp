@@ -1,0 +1,60 @@
+#include "cli/suite_arguments.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/pattern.hpp"
+#include "cli/option_values.hpp"
+#include "suite/read_suite.hpp"
+#include "yaml/nearest.hpp"
+
+namespace attn {
+namespace {
+
+void check_plugins(const std::vector<PlannedSuite>& planned, const std::vector<PluginOverride>& plugins) {
+  WordList names;
+  for (const PlannedSuite& each : planned)
+    for (const BackendSpec& backend : each.suite.backends)
+      if (std::find(names.begin(), names.end(), backend.name) == names.end()) names.push_back(backend.name);
+  for (const PluginOverride& plugin : plugins)
+    if (std::find(names.begin(), names.end(), plugin.backend) == names.end())
+      throw Error(fmt::format("--plugin: no suite lists a backend {}; {}", quote(plugin.backend), allowed_text(plugin.backend, names)));
+}
+
+}  // namespace
+
+void add_suite_arguments(CLI::App& app, SuiteArguments& arguments) {
+  app.add_option("SUITE", arguments.suites, "Suite files")->required();
+  add_values(app, "--filter", arguments.selection.filters, parse_filter, "REGEX",
+             "Only cases whose id, name or tags match; --filter=-REGEX only those that do not; repeatable");
+  add_values(app, "--backend", arguments.selection.backends, parse_text, "NAME", "Only this backend; repeatable");
+  add_values(app, "--plugin", arguments.plugins, parse_plugin, "NAME=FILE[:BACKEND]", "Run FILE as backend NAME, its baselines unchanged; repeatable");
+  add_value(app, "--device", arguments.device, parse_device, "auto|cpu", "Where to run");
+  add_value(app, "--max-cost", arguments.max_cost_flops, parse_cost, "20GFLOP", "Skip cases that cost more; on a CPU 20GFLOP unless given");
+  add_value(app, "--shard", arguments.selection.shard, [](const std::string& text) { return parse_shard(text); }, "K/N", "Only the K-th of N parts of the cases");
+  add_value(app, "--order-seed", arguments.selection.order_seed, parse_seed, "N", "Shuffle the order of the rows");
+}
+
+std::vector<PlannedSuite> planned_suites(const SuiteArguments& arguments) {
+  std::vector<Suite> suites;
+  for (const std::string& file : arguments.suites) suites.push_back(read_suite(file));
+  std::vector<std::vector<Trial>> plans = plan(suites, arguments.selection);
+  std::vector<PlannedSuite> planned;
+  for (std::size_t i = 0; i < suites.size(); ++i) planned.push_back({std::move(suites[i]), std::move(plans[i])});
+  check_plugins(planned, arguments.plugins);
+  return planned;
+}
+
+std::string suite_name(const std::string& name_or_file) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(name_or_file, ignored) ? read_suite(name_or_file).name : name_or_file;
+}
+
+std::string parse_filter(const std::string& text) {
+  const std::string expression = text.substr(text.starts_with('-') ? 1 : 0);
+  if (expression.empty()) throw Error("found no expression; an empty one would be found everywhere");
+  Pattern{expression};
+  return text;
+}
+
+}  // namespace attn
