@@ -237,6 +237,25 @@ TEST(Numerics, FindsANanOutsideTheSample) {
   EXPECT_EQ(result.reason, "1 element not finite, first (batch 2, head 5, row 77, column 3): -inf");
 }
 
+// Only dead rows may be NaN under the policy nan; outside the sample the whole-tensor check alone can tell. It names the first of several.
+TEST(Numerics, FindsANanInALivingRowUnderThePolicyNan) {
+  Problem p(with(shaped(2, 4, 4, 256, 128, 16), [](Case& c) {
+    c.mask = MaskKind::causal;
+    c.alignment = Alignment::bottom_right;
+    c.dead_rows = DeadRows::nan;
+  }));
+  CheckInput input = p.check_input();
+  input.limits.flops = 1e5;
+  p.write(p.right_rows());
+  ASSERT_EQ(check_output(input).status, Status::ok);
+  const std::vector<Row> sampled = sample_rows(p.c, {}, 0, input.limits);
+  for (const Row& row : {Row{0, 2, 220}, Row{1, 1, 219}}) {
+    ASSERT_EQ(std::find(sampled.begin(), sampled.end(), row), sampled.end());
+    p.output.store(row.batch, row.head, row.row, 3, kNan);
+  }
+  EXPECT_EQ(check_output(input).reason, "2 elements not finite, first (batch 0, head 2, row 220, column 3): nan");
+}
+
 TEST(Numerics, TellsWhereTheErrorIs) {
   Problem p(shaped(2, 4, 4, 64, 64, 16));
   p.write(p.right_rows());
@@ -260,11 +279,26 @@ TEST(Numerics, SmallErrorsInLateRowsOfACausalCaseAreWrong) {
   }
 }
 
+// The weights 1/n of a uniform row round alike, so its error exceeds its noise; rows of few keys must not inherit that.
+TEST(Numerics, RowsOfFewKeysAreNotExcusedByRowsOfMany) {
+  Problem p(with(shaped(1, 1, 1, 1500, 1500, 8, DType::bf16), [](Case& c) {
+    c.mask = MaskKind::causal;
+    c.inputs = Inputs::visibility;
+  }));
+  Evaluation rows = p.right_rows();
+  EXPECT_EQ(p.check(rows).status, Status::ok);
+  rows.out[8] = 0.53;  // row 1, right is 0.5
+  EXPECT_EQ(p.check(rows).status, Status::wrong);
+}
+
 TEST(Numerics, ASmallErrorInEveryElementIsWrongByTheMean) {
   Problem p(shaped(1, 2, 2, 64, 64, 64));
   Evaluation rows = p.right_rows();
-  for (double& value : rows.out) value *= 1 + 3e-6;
-  EXPECT_EQ(p.check(rows).status, Status::wrong);
+  const NumericsResult right = p.check(rows);
+  for (double& value : rows.out) value += 3 * *right.numerics.mean_budget;
+  const NumericsResult result = p.check(rows);
+  EXPECT_EQ(result.status, Status::wrong);
+  EXPECT_THAT(result.reason, HasSubstr("no single row is off, but the mean is"));
 }
 
 TEST(Numerics, DeadRowsFollowTheirPolicyExactly) {  // R24
@@ -285,12 +319,14 @@ TEST(Numerics, DeadRowsFollowTheirPolicyExactly) {  // R24
       EXPECT_EQ(result.numerics.diagnosis,
                 declared == given ? "" : fmt::format("equals the reference with dead rows {} instead of {}", word(given), word(declared)));
     }
-  Problem zero(with_policy(DeadRows::zero));
-  Evaluation rows = zero.right_rows();
-  rows.out[5 * 8 + 3] = 1e-30;
-  EXPECT_EQ(zero.check(rows).status, Status::wrong);
+  for (const DType dtype : kDTypes) {
+    Problem zero(with(with_policy(DeadRows::zero), [&](Case& c) { c.dtype = c.dtype_kv = dtype; }));
+    Evaluation answer = zero.right_rows();
+    answer.out[5 * 8 + 3] = ulp(0, static_cast<std::int32_t>(dtype));
+    EXPECT_EQ(zero.check(answer).status, Status::wrong) << word(dtype);
+  }
   Problem nan(with_policy(DeadRows::nan));
-  rows = nan.right_rows();
+  Evaluation rows = nan.right_rows();
   rows.out[5 * 8 + 3] = 0;
   EXPECT_EQ(nan.check(rows).status, Status::wrong) << "a dead row must be all NaN";
   rows = nan.right_rows();
@@ -345,6 +381,10 @@ TEST(Numerics, JudgesTheLogSumExp) {
     CheckInput input = p.check_input();
     input.lse = p.view(ATTN_FP32, {1, 2, 6, 1});
     for (std::int64_t i = 0; i < 12; ++i) input.lse.store(0, i / 6, i % 6, 0, static_cast<float>(rows.lse[static_cast<std::size_t>(i)]));
+    EXPECT_EQ(check_output(input).status, Status::ok);
+    input.lse.store(0, 1, 5, 0, 0.0f);  // a dead row has no keys whose sum could be 1
+    EXPECT_EQ(check_output(input).status, Status::wrong);
+    input.lse.store(0, 1, 5, 0, std::numeric_limits<float>::infinity());  // some kernels write the other sign
     EXPECT_EQ(check_output(input).status, Status::ok);
     std::int64_t alive = 0;
     while (rows.visible[static_cast<std::size_t>(alive)] < 2) ++alive;

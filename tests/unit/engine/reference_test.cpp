@@ -141,6 +141,28 @@ TEST(Reference, FollowsTheDeadRowsPolicyWithoutTouchingOtherRows) {  // P7, R24
   }
 }
 
+TEST(Reference, TakesTheMeanOfADeadRowOverTheValidKeysOfItsSequence) {
+  Problem p(with(causal(4, 6, Alignment::bottom_right), [](Case& c) {
+    c.lengths_kv = {2};
+    c.dead_rows = DeadRows::mean;
+  }));
+  EXPECT_THAT(p.first_column(), ElementsAre(0.5, 0.5, 0, 0.5));
+  p.c.lengths_kv = {0};
+  EXPECT_THAT(p.first_column(), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(Reference, NeverReadsAHiddenKeysValue) {
+  Problem p(with(shaped(1, 1, 1, 2, 3, 4), [](Case& c) {
+    c.mask = MaskKind::tensor;
+    c.mask_tensor.pattern = MaskPattern::all_true;
+  }));
+  static_cast<std::uint8_t*>(p.operands.mask.data)[1] = 0;  // row 0, key 1
+  for (std::int64_t x = 0; x < 4; ++x) p.operands.v.store(0, 0, 1, x, std::numeric_limits<float>::quiet_NaN());
+  const std::vector<double> column = p.first_column();
+  EXPECT_TRUE(std::isfinite(column[0]));
+  EXPECT_TRUE(std::isnan(column[1]));
+}
+
 TEST(Reference, GivesTheReportedRowsOfR46) {
   Problem p(with(causal(3, 3, Alignment::top_left), [](Case& c) {
     c.inputs = Inputs::ramp;

@@ -55,6 +55,17 @@ TEST(RowSample, SkipsBatchEntriesWithoutRowsAndEndsAtTheLengths) {
   EXPECT_THAT(rows, Contains(Row{1, 0, 700}));
 }
 
+TEST(RowSample, HoldsTheFirstAndTheLastDeadRowOfTheMaskTensor) {
+  Problem p(with(shaped(1, 2, 2, 2048, 2048, 64), [](Case& c) {
+    c.mask = MaskKind::tensor;
+    c.mask_tensor.pattern = MaskPattern::random;
+  }));
+  for (const std::int64_t row : {703, 1309}) std::fill_n(static_cast<std::uint8_t*>(p.operands.mask.data) + row * 2048, 2048, std::uint8_t{0});
+  const std::vector<Row> rows = sample_rows(p.c, p.operands.mask, 0, {.flops = 1e7});
+  ASSERT_LT(rows.size(), 500u);
+  for (const std::int64_t row : {702, 703, 704, 1308, 1309, 1310}) EXPECT_THAT(rows, Contains(Row{0, 0, row}));
+}
+
 TEST(RowSample, HoldsDeadRowsOfTheMaskTensor) {
   Problem p(with(shaped(1, 2, 2, 2048, 2048, 64), [](Case& c) {
     c.mask = MaskKind::tensor;
