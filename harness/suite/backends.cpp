@@ -25,11 +25,12 @@ void read_plugin(const Node& node, const std::string& folder, BackendSpec& spec)
 void read_python(const Node& node, const std::string& folder, BackendSpec& spec) {
   const std::string& text = read_text(node);
   const auto colon = text.rfind(":");
-  const std::string_view file = std::string_view(text).substr(0, colon), name = colon == std::string::npos ? std::string_view{} : std::string_view(text).substr(colon + 1);
+  const std::string_view all = text, file = all.substr(0, colon), name = colon == std::string::npos ? std::string_view{} : all.substr(colon + 1);
   const auto letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80; };
   bool identifier = !name.empty() && letter(name[0]);
   for (const char c : name) identifier = identifier && (letter(c) || (c >= '0' && c <= '9'));
-  if (!identifier || !file.ends_with(".py") || file.size() == 3) refuse(node, fmt::format("found {}; wanted is a file and a class, such as my_backend.py:MyAttention", found_text(node)));
+  if (!identifier || !file.ends_with(".py") || file.size() == 3)
+    refuse(node, fmt::format("found {}; wanted is a file and a class, such as my_backend.py:MyAttention", found_text(node)));
   spec.python = in_folder(folder, std::string(file)) + ":" + std::string(name);
 }
 

@@ -40,7 +40,8 @@ MaskTensor read_mask_tensor(const Node& node) {
   mask.pattern = read_word<MaskPattern>(map.required("tensor"));
   if (const Node* shape = map.optional("shape")) {
     constexpr std::array<std::string_view, 4> kSizes{"B", "H", "Sq", "Skv"};
-    if (read_list(*shape).size() != 4) refuse(*shape, fmt::format("found {} sizes; wanted are four, such as [B, 1, Sq, Skv], where 1 is broadcast", shape->items.size()));
+    if (read_list(*shape).size() != 4)
+      refuse(*shape, fmt::format("found {} sizes; wanted are four, such as [B, 1, Sq, Skv], where 1 is broadcast", shape->items.size()));
     for (std::size_t i = 0; i < 4; ++i) mask.full[i] = read_one_of(shape->items[i], {"1", kSizes[i]}) != "1";
   }
   if (const Node* dtype = map.optional("dtype")) mask.dtype = read_word<MaskDType>(*dtype);

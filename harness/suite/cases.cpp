@@ -114,7 +114,8 @@ class Reader {
     for (const auto& check : {impossible, too_large, unanchored})
       if (const auto why = check(value)) throw Error(place, fmt::format("{}: {}", value.name, *why));
     std::string id = case_id(value);
-    if (id.size() > kLongestId) throw Error(place, fmt::format("{}: its id has {} characters; at most {} are allowed, so use fewer lengths or slopes", value.name, id.size(), kLongestId));
+    if (id.size() > kLongestId)
+      throw Error(place, fmt::format("{}: its id has {} characters; at most {} are allowed, so use fewer lengths or slopes", value.name, id.size(), kLongestId));
     const auto [first, is_new] = places_.emplace(id, place);
     if (!is_new) throw Error(place, fmt::format("the case {} stands here and at {}", id, to_string(first->second)));
     cases_.push_back({std::move(value), std::move(tags), place});

@@ -43,7 +43,8 @@ class Filter {
 
   bool takes(const SuiteCase& each, const std::string& id) const {
     const auto found = [&](const Pattern& pattern) {
-      return pattern.found_in(id) || pattern.found_in(each.value.name) || std::any_of(each.tags.begin(), each.tags.end(), [&](const auto& tag) { return pattern.found_in(tag); });
+      return pattern.found_in(id) || pattern.found_in(each.value.name) ||
+             std::any_of(each.tags.begin(), each.tags.end(), [&](const std::string& tag) { return pattern.found_in(tag); });
     };
     return (any_.empty() || std::any_of(any_.begin(), any_.end(), found)) && std::none_of(none_.begin(), none_.end(), found);
   }

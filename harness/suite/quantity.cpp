@@ -37,7 +37,8 @@ double parse_quantity(std::string_view text, const std::vector<Unit>& units, std
   const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
   const bool well_formed = number_end > 0 && parsed.ec == std::errc{} && parsed.ptr == end && text.front() != '.' && *(end - 1) != '.';
   if (!well_formed) throw Error(fmt::format("found {}; wanted is a number with a unit, such as {}", quote(text), example));
-  if (unit_name.empty()) throw Error(fmt::format("found {} without a unit; write it with one, such as {}; allowed are: {}", quote(text), example, join(names(units))));
+  if (unit_name.empty())
+    throw Error(fmt::format("found {} without a unit; write it with one, such as {}; allowed are: {}", quote(text), example, join(names(units))));
   for (const Unit& unit : units) {
     if (unit.name != unit_name) continue;
     const double value = number * unit.factor;

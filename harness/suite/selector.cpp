@@ -23,7 +23,8 @@ void check_matches_something(const Node& node, const Suite& suite) {
     return pattern.found_in(case_id(each.value)) || std::any_of(each.tags.begin(), each.tags.end(), [&](const std::string& tag) { return pattern.found_in(tag); });
   });
   if (!fits)
-    refuse(node, fmt::format("{} is found in none of the {} cases nor in their tags; the first is {}", quote(node.text), suite.cases.size(), case_id(suite.cases.front().value)));
+    refuse(node, fmt::format("{} is found in none of the {} cases nor in their tags; the first is {}", quote(node.text), suite.cases.size(),
+                             case_id(suite.cases.front().value)));
 }
 
 // ">=2.11", "<3", "==2.11.*", several joined by commas.
@@ -72,7 +73,8 @@ Selector read_selector(const MapReader& map, const Suite& suite) {
   if (const Node* arch = map.optional("arch")) selector.arch = read_name(*arch, false);
   if (const Node* versions = map.optional("version")) {
     if (versions->kind != NodeKind::map || versions->entries.empty())
-      refuse(*versions, fmt::format("found {}; wanted is a map of libraries to conditions, such as {{torch: \">=2.11\"}}", versions->kind == NodeKind::map ? "an empty map" : found_text(*versions)));
+      refuse(*versions, fmt::format("found {}; wanted is a map of libraries to conditions, such as {{torch: \">=2.11\"}}",
+                                    versions->kind == NodeKind::map ? "an empty map" : found_text(*versions)));
     for (const NodeEntry& entry : versions->entries) {
       if (!is_condition(read_text(entry.value)))
         refuse(entry.value, fmt::format("found {}; wanted is a condition such as \">=2.11\" or \">=2.11, <3\"", found_text(entry.value)));
