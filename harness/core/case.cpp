@@ -83,8 +83,10 @@ std::optional<std::string> impossible(const Case& c) {
                                     {"head_dim", c.head_dim}, {"head_dim_v", c.head_dim_v}})
     if (!positive(value)) return fmt::format("{} is {}; it must be at least 1", name, value);
   if (c.heads % c.heads_kv != 0) return fmt::format("heads {} is no multiple of heads_kv {}", c.heads, c.heads_kv);
-  if (has_diagonal(c) && !c.alignment && c.seq_q != c.seq_kv)
-    return fmt::format("alignment is required (top_left or bottom_right): causal or a window is set and seq_q {} differs from seq_kv {}", c.seq_q, c.seq_kv);
+  // ALiBi and a causal mask tensor hang on the diagonal just as causal does.
+  const bool anchored = has_diagonal(c) || c.alibi || (c.mask == MaskKind::tensor && c.mask_tensor.pattern == MaskPattern::causal);
+  if (anchored && !c.alignment && c.seq_q != c.seq_kv)
+    return fmt::format("alignment is required (top_left or bottom_right): causal, a window or alibi is set and seq_q {} differs from seq_kv {}", c.seq_q, c.seq_kv);
   const auto fits = [&](const std::vector<std::int64_t>& lengths, const char* name, std::int64_t longest) -> std::optional<std::string> {
     if (lengths.empty()) return std::nullopt;
     if (static_cast<std::int64_t>(lengths.size()) != c.batch) return fmt::format("lengths.{} has {} entries, but batch is {}", name, lengths.size(), c.batch);
@@ -155,8 +157,10 @@ std::string words_of_bits(std::uint64_t bits) {
 
 double flops(const Case& c) {
   double pairs = 0;
-  for (std::int64_t b = 0; b < c.batch; ++b)
+  const bool alike = c.lengths_q.empty() && c.lengths_kv.empty();  // all sequences of the batch
+  for (std::int64_t b = 0; b < (alike ? 1 : c.batch); ++b)
     for (std::int64_t row = 0; row < rows_of(c, b); ++row) pairs += static_cast<double>(visible_keys(c, b, row).size());
+  if (alike) pairs *= static_cast<double>(c.batch);
   const double forward = 2.0 * pairs * static_cast<double>(c.heads) * static_cast<double>(c.head_dim + c.head_dim_v);
   switch (c.pass) {
     case Pass::forward: return forward;

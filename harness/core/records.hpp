@@ -23,7 +23,7 @@ struct Request {
   bool supports_only = false;
   bool timing = true, accounting = true, numerics = true;
   std::int64_t min_calls = 5, max_calls = 100;  // of the timed phase
-  std::int64_t timing_ns = 500'000'000;         // stop after min_calls once this much was spent
+  std::int64_t timing_ns = 200'000'000;         // stop after min_calls once this much was spent
   static void fields(auto& self, auto&& visit) {
     visit("trial", self.trial);
     visit("backend", self.backend);

@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "engine/backend_list.hpp"
 #include "engine/backend_session.hpp"
-#include "engine/cache_flush.hpp"
 #include "engine/clock.hpp"
 #include "engine/host_environment.hpp"
 #include "engine/memory_watch.hpp"
@@ -30,9 +29,8 @@ constexpr double kMemoryShare = 0.8;  // of the machine's memory that one trial 
 class OpenTrial {
  public:
   OpenTrial(const attn_backend& backend, const Case& value, const attn_problem& problem, const attn_device_facts& device, const Request& request,
-            std::uint64_t workspace_bytes)
-      : case_(value), request_(request), tensors_(value), flush_(value.cache == Cache::cold ? static_cast<std::int64_t>(device.cache_bytes) : 0),
-        control_(backend.flags & ATTN_FLAG_CONTROL), reports_(backend.flags & ATTN_FLAG_REPORTS_OPS) {
+            CacheFlush& flush, std::uint64_t workspace_bytes)
+      : case_(value), request_(request), tensors_(value), flush_(flush), control_(backend.flags & ATTN_FLAG_CONTROL), reports_(backend.flags & ATTN_FLAG_REPORTS_OPS) {
     tensors_.fill(request.seed);
     tensors_.poison_output();
     session_.emplace(backend, problem, device, tensors_, request.options, workspace_bytes);
@@ -144,7 +142,7 @@ class OpenTrial {
   Case case_;
   Request request_;
   Tensors tensors_;
-  CacheFlush flush_;
+  CacheFlush& flush_;
   MergeHeads merge_heads_;
   std::optional<BackendSession> session_;
   MemoryWatch watch_;
@@ -167,7 +165,7 @@ void check_memory(const Case& value, std::uint64_t workspace_bytes, const attn_d
 
 }  // namespace
 
-MeasurementRecord run_trial(const attn_backend_list& backends, const Request& request, const Environment& environment, RecordWriter& write) {
+MeasurementRecord run_trial(const attn_backend_list& backends, const Request& request, const Environment& environment, CacheFlush& flush, RecordWriter& write) {
   MeasurementRecord record;
   record.trial = request.trial;
   std::optional<OpenTrial> trial;
@@ -190,7 +188,7 @@ MeasurementRecord run_trial(const attn_backend_list& backends, const Request& re
     check_memory(value, workspace_bytes, device);
     record.memory.workspace_bytes = static_cast<std::int64_t>(workspace_bytes);
     if (request.supports_only) return record;
-    trial.emplace(*backend, value, problem, device, request, workspace_bytes);
+    trial.emplace(*backend, value, problem, device, request, flush, workspace_bytes);
 
     write(StartedRecord{request.trial, Phase::bare});
     trial->bare();

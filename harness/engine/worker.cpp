@@ -52,11 +52,12 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
     if (table_fault(list->backends[i]).empty()) first.backends.push_back(backend_facts(*list->backends[i]));
   write(first);
 
+  CacheFlush flush(first.environment.cache_bytes);
   LineReader requests(in_fd);
   while (const auto line = requests.next()) {
     Request request;
     from_json(parse_json(*line, "request"), request, "request");
-    if (fault.empty()) write(run_trial(*list, request, first.environment, write));
+    if (fault.empty()) write(run_trial(*list, request, first.environment, flush, write));
     else write(MeasurementRecord{.trial = request.trial, .status = Status::unsupported, .reason = fault, .counted = false, .calls = {}, .numerics = {}, .memory = {}});
   }
   return 0;

@@ -65,12 +65,6 @@ std::optional<std::string> too_large(const Case& c) {
   return std::nullopt;
 }
 
-// A triangle in a tensor is anchored as causality itself is.
-std::optional<std::string> unanchored(const Case& c) {
-  if (c.mask != MaskKind::tensor || c.mask_tensor.pattern != MaskPattern::causal || c.alignment || c.seq_q == c.seq_kv) return std::nullopt;
-  return fmt::format("alignment is required (top_left or bottom_right): the mask tensor is causal and seq_q {} differs from seq_kv {}", c.seq_q, c.seq_kv);
-}
-
 class Reader {
  public:
   explicit Reader(const Node* defaults) : defaults_(defaults) {}
@@ -111,7 +105,7 @@ class Reader {
   }
 
   void add(Case value, std::vector<std::string> tags, const Place& place) {
-    for (const auto& check : {impossible, too_large, unanchored})
+    for (const auto& check : {impossible, too_large})
       if (const auto why = check(value)) throw Error(place, fmt::format("{}: {}", value.name, *why));
     std::string id = case_id(value);
     if (id.size() > kLongestId)

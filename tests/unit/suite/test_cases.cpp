@@ -170,11 +170,13 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{kNoSeq + "seq_q: 8\n", "s.yaml:4:5: a case needs the key seq_kv (or seq, which sets seq_q and seq_kv), here or in the defaults"},
         Bad{"batch: 1\n", "s.yaml:4:5: a case needs the key heads, here or in the defaults"},
         Bad{kNoSeq + "seq_q: 4\nseq_kv: [4, 8]\nmask: causal\n",
-            "s.yaml:4:5: x: alignment is required (top_left or bottom_right): causal or a window is set and seq_q 4 differs from seq_kv 8"},
+            "s.yaml:4:5: x: alignment is required (top_left or bottom_right): causal, a window or alibi is set and seq_q 4 differs from seq_kv 8"},
         Bad{kNoSeq + "seq_q: 4\nseq_kv: [4, 8]\nwindow: {left: 2}\n",
-            "s.yaml:4:5: x: alignment is required (top_left or bottom_right): causal or a window is set and seq_q 4 differs from seq_kv 8"},
+            "s.yaml:4:5: x: alignment is required (top_left or bottom_right): causal, a window or alibi is set and seq_q 4 differs from seq_kv 8"},
         Bad{kNoSeq + "seq_q: 4\nseq_kv: 8\nmask: {tensor: causal}\n",
-            "s.yaml:4:5: x: alignment is required (top_left or bottom_right): the mask tensor is causal and seq_q 4 differs from seq_kv 8"},
+            "s.yaml:4:5: x: alignment is required (top_left or bottom_right): causal, a window or alibi is set and seq_q 4 differs from seq_kv 8"},
+        Bad{kNoSeq + "seq_q: 4\nseq_kv: 8\nalibi: {slopes: default}\n",
+            "s.yaml:4:5: x: alignment is required (top_left or bottom_right): causal, a window or alibi is set and seq_q 4 differs from seq_kv 8"},
         Bad{"batch: 65536\nheads: 65536\nhead_dim: 64\ndtype: fp32\nseq: 8\n", "s.yaml:4:5: x: a tensor of more than 1e+12 elements"},
         Bad{kNoSeq + "seq: 16777216\nmask: {tensor: causal}\n", "s.yaml:4:5: x: a mask of more than 1e+12 elements"}));
 
