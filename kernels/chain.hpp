@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "blas.hpp"
-#include "simd.hpp"
+#include "chain_rows.hpp"
 #include "threads.hpp"
 
 namespace attn {
@@ -29,49 +29,6 @@ struct Plants {
   bool copy = false;         // the scores are copied once more
   double slow_softmax = 0;   // the softmax does this part of its work again
   std::int64_t delay_us = 0; // the host sleeps before the first operation
-};
-
-// softmax of a row, possibly in place; returns the sum of exponentials in total[0] and the maximum in total[1]. sum = 0: every score is -inf.
-struct SoftmaxRow {
-  template <int Lanes>
-  ATTN_INLINE static void run(const float* from, float* to, std::int64_t count, float* total) {
-    const std::int64_t whole = count / Lanes * Lanes;
-    Vec<Lanes> most = splat<Lanes>(kMinusInfinity);
-    for (std::int64_t j = 0; j < whole; j += Lanes) {
-      const Vec<Lanes> s = load<Lanes>(from + j);
-      most = s > most ? s : most;
-    }
-    float largest = maximum<Lanes>(most);
-    for (std::int64_t j = whole; j < count; ++j) largest = from[j] > largest ? from[j] : largest;
-    const float shift = largest == kMinusInfinity ? 0.0f : largest;
-    Vec<Lanes> sums{};
-    for (std::int64_t j = 0; j < whole; j += Lanes) {
-      const Vec<Lanes> e = exponential<Lanes>(load<Lanes>(from + j) - shift);
-      store<Lanes>(to + j, e);
-      sums += e;
-    }
-    float tail[Lanes];
-    std::fill_n(tail, Lanes, kMinusInfinity);
-    std::copy(from + whole, from + count, tail);
-    const Vec<Lanes> last = exponential<Lanes>(load<Lanes>(tail) - shift);
-    store<Lanes>(tail, last);
-    std::copy_n(tail, count - whole, to + whole);
-    const float all = sum<Lanes>(sums + last);
-    const float inverse = 1.0f / all;
-    for (std::int64_t j = 0; j < count; ++j) to[j] *= inverse;
-    total[0] = all;
-    total[1] = largest;
-  }
-};
-
-struct SoftcapRow {
-  template <int Lanes>
-  ATTN_INLINE static void run(float* scores, std::int64_t count, float cap) {
-    const float inverse = 1.0f / cap;
-    const std::int64_t whole = count / Lanes * Lanes;
-    for (std::int64_t j = 0; j < whole; j += Lanes) store<Lanes>(scores + j, cap * hyperbolic_tangent<Lanes>(load<Lanes>(scores + j) * inverse));
-    for (std::int64_t j = whole; j < count; ++j) scores[j] = cap * hyperbolic_tangent<Lanes>(splat<Lanes>(scores[j] * inverse))[0];
-  }
 };
 
 class Chain {
@@ -161,12 +118,7 @@ class Chain {
       for (std::int64_t j = 0; j < p_.seq_kv; ++j) row[j] *= scale;
     });
     add_biases(call);
-    if (rows_.has_additive_mask()) {
-      each_row(call, "cpu_mask_add", [&](std::int64_t b, std::int64_t h, std::int64_t i, float* row, int) {
-        const void* mask = rows_.additive_mask(b, h, i);
-        for (std::int64_t j = 0; j < p_.seq_kv; ++j) row[j] += load_element(mask, j * rows_.mask_column(), p_.dtype);
-      });
-    }
+    if (rows_.has_additive_mask()) add_mask(call);
     if (rows_.hides()) {
       if (route_ == Route::naive) copy_scores(call, buffers.copy);
       each_row(call, "cpu_masked_fill", [&](std::int64_t b, std::int64_t h, std::int64_t i, float* row, int) { fill_hidden(b, h, i, row); });
@@ -190,10 +142,7 @@ class Chain {
         for (std::int64_t j = 0; j < p_.seq_kv; ++j) row[j] += mask[j];
       });
     } else if (rows_.has_additive_mask()) {
-      each_row(call, "cpu_mask_add", [&](std::int64_t b, std::int64_t h, std::int64_t i, float* row, int) {
-        const void* mask = rows_.additive_mask(b, h, i);
-        for (std::int64_t j = 0; j < p_.seq_kv; ++j) row[j] += load_element(mask, j * rows_.mask_column(), p_.dtype);
-      });
+      add_mask(call);
     }
     const auto index = [&](std::int64_t b, std::int64_t h, std::int64_t i) { return (b * p_.heads + h) * p_.seq_q + i; };
     each_row(call, "cpu_is_neginf", [&](std::int64_t b, std::int64_t h, std::int64_t i, const float* row, int) {
@@ -314,6 +263,13 @@ class Chain {
         const auto own = static_cast<std::int32_t>(i + rows_.offset(b));
         for (std::int32_t j = 0; j < static_cast<std::int32_t>(p_.seq_kv); ++j) row[j] -= slope * static_cast<float>(std::abs(own - j));
       });
+  }
+
+  void add_mask(const attn_call& call) {
+    each_row(call, "cpu_mask_add", [&](std::int64_t b, std::int64_t h, std::int64_t i, float* row, int) {
+      const void* mask = rows_.additive_mask(b, h, i);
+      for (std::int64_t j = 0; j < p_.seq_kv; ++j) row[j] += load_element(mask, j * rows_.mask_column(), p_.dtype);
+    });
   }
 
   void fill_hidden(std::int64_t b, std::int64_t h, std::int64_t i, float* row) const {

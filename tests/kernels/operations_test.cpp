@@ -83,8 +83,8 @@ TEST(Operations, HalfPrecisionIsCastAndReported) {
 TEST(Operations, MathBuildsItsMaskAndChecksForDeadRows) {
   NEED_PLUGIN("chain", "math");
   EXPECT_THAT(listen("chain", "math", {.dtype = ATTN_FP16, .mask = Mask::causal}).names(),
-              ElementsAre("cpu_cast_q", "cpu_cast_k", "cpu_cast_v", "cpu_scale_q", "cpu_scale_k", "cpu_mask_build", "cpu_gemm_qk", "cpu_mask_add", "cpu_is_neginf",
-                          "cpu_softmax", "cpu_all_masked", "cpu_where", "cpu_gemm_pv", "cpu_cast_o"));
+              ElementsAre("cpu_cast_q", "cpu_cast_k", "cpu_cast_v", "cpu_scale_q", "cpu_scale_k", "cpu_mask_build", "cpu_gemm_qk", "cpu_mask_add",
+                          "cpu_is_neginf", "cpu_softmax", "cpu_all_masked", "cpu_where", "cpu_gemm_pv", "cpu_cast_o"));
 }
 
 TEST(Operations, StridesThatBlasReadsNeedNoCopy) {
@@ -180,10 +180,13 @@ TEST(Options, UnknownOnesAreRefusedWithTheKnown) {
     Problem problem({});
     Session session(need(file, name), problem, std::move(options));
   };
-  EXPECT_THAT([&] { open("planted", "planted.slow", {"extr", "1%"}); }, ThrowsMessage<std::runtime_error>(HasSubstr("option `extr` is unknown; known are: extra")));
-  EXPECT_THAT([&] { open("flash", "flash", {"tile", "1"}); }, ThrowsMessage<std::runtime_error>(HasSubstr("option `tile` is unknown; this backend has no options")));
+  EXPECT_THAT([&] { open("planted", "planted.slow", {"extr", "1%"}); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("option `extr` is unknown; known are: extra")));
+  EXPECT_THAT([&] { open("flash", "flash", {"tile", "1"}); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("option `tile` is unknown; this backend has no options")));
   for (const char* bad : {"100", "-1%", "x%", "", "nan%", "1e9%", "5%%"})
-    EXPECT_THAT([&] { open("planted", "planted.slow", {"extra", bad}); }, ThrowsMessage<std::runtime_error>(HasSubstr("allowed is a number from 0 to 100000 with `%`")))
+    EXPECT_THAT([&] { open("planted", "planted.slow", {"extra", bad}); },
+                ThrowsMessage<std::runtime_error>(HasSubstr("allowed is a number from 0 to 100000 with `%`")))
         << bad;
   EXPECT_THAT([&] { open("planted", "planted.delay", {"delay_us", "2ms"}); }, ThrowsMessage<std::runtime_error>(HasSubstr("`delay_us` is `2ms`")));
   EXPECT_NO_THROW(open("planted", "planted.slow", {"extra", "12.5%"}));
@@ -225,8 +228,8 @@ TEST(Support, ATooSmallWorkspaceFailsInsteadOfWriting) {
     attn_text why{text, sizeof text};
     ASSERT_EQ(backend.open(backend.self, &problem.problem(), &problem.tensors(), &device, nullptr, &state, &why), ATTN_OK);
     attn_tensors tensors = problem.tensors();
-    const attn_call call{.struct_size = sizeof(attn_call), .pass = ATTN_CALL_ALL, .stream = nullptr, .tensors = &tensors, .workspace = nullptr, .workspace_bytes = 0,
-                         .ops = nullptr};
+    const attn_call call{.struct_size = sizeof(attn_call), .pass = ATTN_CALL_ALL, .stream = nullptr, .tensors = &tensors, .workspace = nullptr,
+                         .workspace_bytes = 0, .ops = nullptr};
     EXPECT_EQ(backend.run(state, &call, &why), ATTN_FAILED);
     EXPECT_THAT(text, HasSubstr("workspace is smaller"));
     backend.close(state);
