@@ -42,7 +42,7 @@ class Chain {
     for (const std::int64_t size : {problem.seq_q, problem.seq_kv, problem.head_dim, problem.head_dim_v})
       if (size > INT_MAX) throw Unsupported("BLAS counts in 32 bits, this case has a side of " + std::to_string(size));
     Arena count;
-    Buffers(count, problem, route, plants, threads_of(device));
+    Buffers(count, problem, route, plants);
     return fitting(count.used(), device);
   }
 
@@ -61,11 +61,12 @@ class Chain {
       std::copy_n(tensors.lse->strides, 3, lse_strides_);
     }
     prepare_blas(threads_.count());
+    if (plants_.slow_softmax > 0) sink_.resize(static_cast<std::size_t>(threads_.count() * p_.seq_kv));
   }
 
   void run(const attn_call& call) {
     Arena arena(call.workspace);
-    const Buffers buffers(arena, p_, route_, plants_, threads_.count());
+    const Buffers buffers(arena, p_, route_, plants_);
     if (arena.used() > call.workspace_bytes) throw std::runtime_error("the workspace is smaller than supports asked for");
     if (plants_.delay_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(plants_.delay_us));
 
@@ -85,7 +86,7 @@ class Chain {
  private:
   // Where everything lies in the workspace.
   struct Buffers {
-    Buffers(Arena& arena, const attn_problem& p, Route route, const Plants& plants, int threads) {
+    Buffers(Arena& arena, const attn_problem& p, Route route, const Plants& plants) {
       const bool math = route == Route::math, strided = p.needs & ATTN_CAN_STRIDED;
       const auto dense = [&](bool needed, std::int64_t heads, std::int64_t rows, std::int64_t columns) {
         return needed ? arena.take<float>({p.batch, heads, rows, columns}) : nullptr;
@@ -96,7 +97,6 @@ class Chain {
       o = dense(strided || p.dtype != ATTN_FP32, p.heads, p.seq_q, p.head_dim_v);
       scores = dense(true, p.heads, p.seq_q, p.seq_kv);
       copy = dense(route == Route::naive || plants.copy, p.heads, p.seq_q, p.seq_kv);
-      if (plants.slow_softmax > 0) sink = arena.take<float>({threads, p.seq_kv});
       if (!math) return;
       const bool tensor = p.mask_kind == ATTN_MASK_TENSOR;  // its strides, and so its broadcasts, are not known yet
       mask = arena.take<float>({tensor || (p.needs & ATTN_CAN_LENGTHS) ? p.batch : 1, tensor ? p.heads : 1, p.seq_q, p.seq_kv});
@@ -105,7 +105,6 @@ class Chain {
     }
     float *q, *k, *v, *o;    // (B, H or Hkv, S, D or Dv), when a dense fp32 copy may be needed
     float *scores, *copy;    // (B, H, Sq, Skv)
-    float* sink = nullptr;   // (threads, Skv)
     float* mask = nullptr;   // (1 or B, 1 or H, Sq, Skv)
     std::uint8_t* neginf = nullptr;  // (B, H, Sq, Skv)
     std::uint8_t* dead = nullptr;    // (B, H, Sq)
@@ -124,7 +123,7 @@ class Chain {
       each_row(call, "cpu_masked_fill", [&](std::int64_t b, std::int64_t h, std::int64_t i, float* row, int) { fill_hidden(b, h, i, row); });
     }
     if (plants_.copy) copy_scores(call, scores_ == buffers.scores ? buffers.copy : buffers.scores);
-    softmax(call, buffers, true);
+    softmax(call, true);
   }
 
   // What PyTorch's math path does: sqrt(scale) on both sides (the sign on q's), a mask made for each call, a softmax that is safe against dead rows.
@@ -149,7 +148,7 @@ class Chain {
       std::uint8_t* neginf = buffers.neginf + index(b, h, i) * p_.seq_kv;
       for (std::int64_t j = 0; j < p_.seq_kv; ++j) neginf[j] = row[j] == kMinusInfinity;
     });
-    softmax(call, buffers, false);
+    softmax(call, false);
     each_row(call, "cpu_all_masked", [&](std::int64_t b, std::int64_t h, std::int64_t i, float*, int) {
       const std::uint8_t* neginf = buffers.neginf + index(b, h, i) * p_.seq_kv;
       std::uint8_t all = 1;
@@ -306,13 +305,13 @@ class Chain {
   }
 
   // Without `policy` a dead row becomes NaN, as 0/0 makes it.
-  void softmax(const attn_call& call, const Buffers& buffers, bool policy) {
+  void softmax(const attn_call& call, bool policy) {
     each_row(call, "cpu_softmax", [&](std::int64_t b, std::int64_t h, std::int64_t i, float* row, int thread) {
       float total[2];  // sum, maximum
       if (plants_.slow_softmax > 0) {
         const auto n = static_cast<double>((b * p_.heads + h) * p_.seq_q + i);
         const auto times = static_cast<std::int64_t>(std::floor((n + 1) * plants_.slow_softmax) - std::floor(n * plants_.slow_softmax));
-        for (std::int64_t t = 0; t < times; ++t) softmax_row_(row, buffers.sink + thread * p_.seq_kv, p_.seq_kv, total);
+        for (std::int64_t t = 0; t < times; ++t) softmax_row_(row, sink_.data() + thread * p_.seq_kv, p_.seq_kv, total);
       }
       softmax_row_(row, row, p_.seq_kv, total);
       const bool dead = total[0] == 0.0f;
@@ -339,6 +338,7 @@ class Chain {
   float* lse_ = nullptr;
   std::int64_t lse_strides_[3] = {};
   Threads threads_;
+  std::vector<float> sink_;  // (threads, Skv): work done again goes here, not into the workspace, so that the fault stays one of time alone
   float* scores_ = nullptr;  // where the scores are now, within one run
   ForThisCpu<SoftmaxRow> softmax_row_;
   ForThisCpu<SoftcapRow> softcap_row_;

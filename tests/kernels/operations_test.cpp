@@ -289,6 +289,15 @@ TEST(Planted, SlowDoublesTheSoftmaxAndNothingElse) {
   EXPECT_LT(ratio(slower.rest, plain.rest), 2.0);
 }
 
+TEST(Planted, TheFaultsOfTimeNeedNoMoreMemory) {
+  NEED_PLUGIN("planted", "planted.slow");
+  const auto bytes = [](const char* file, const char* name) {
+    Problem problem(kCausal);
+    return Session(need(file, name), problem).workspace_bytes();
+  };
+  for (const char* name : {"planted.slow", "planted.delay", "planted.copy"}) EXPECT_EQ(bytes("planted", name), bytes("chain", "naive")) << name;
+}
+
 TEST(Planted, DelayIsOutsideEveryOperation) {
   NEED_PLUGIN("planted", "planted.delay");
   const Clocked late("planted.delay", {"delay_us", "20000"}), plain("planted.delay", {"delay_us", "0"}), usual("planted.delay");
