@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -41,7 +42,8 @@ std::string read_file(const fs::path& path) {
 
 void sync(const fs::path& path, int flags) {
   const Descriptor descriptor(::open(path.c_str(), flags | O_CLOEXEC));
-  if (!descriptor || fsync(descriptor.get()) != 0) throw Error(fmt::format("{}: cannot be written to disk: {}", path.string(), std::strerror(errno)), Fault::internal);
+  if (!descriptor || fsync(descriptor.get()) != 0)
+    throw Error(fmt::format("{}: cannot be written to disk: {}", path.string(), std::strerror(errno)), Fault::internal);
 }
 
 // The old file or the new one, never half of it: a temporary file in the same folder takes the name at the end.
@@ -68,8 +70,9 @@ auto key(const Baseline& row) { return std::tie(row.case_id, row.backend); }
 BaselineFile read_baselines(const fs::path& path, const std::string& platform, const std::string& suite) {
   BaselineFile file = parse_baselines(read_file(path), path.string());
   if (file.platform != platform || file.suite != suite)
-    throw Error(Place{path.string(), 1, 1}, fmt::format("holds the baselines of suite \"{}\" on \"{}\", but lies where those of \"{}\" on \"{}\" belong", file.suite,
-                                                        file.platform, suite, platform));
+    throw Error(Place{path.string(), 1, 1},
+                fmt::format("holds the baselines of suite \"{}\" on \"{}\", but lies where those of \"{}\" on \"{}\" belong", file.suite, file.platform, suite,
+                            platform));
   return file;
 }
 
@@ -139,7 +142,8 @@ fs::path BaselineStore::file_of(const std::string& platform, const std::string& 
 SuiteBaselines BaselineStore::load(const std::string& suite) const {
   check_name("suite", suite);
   std::vector<Baseline> rows;
-  if (fs::exists(directory_) && !fs::is_directory(directory_)) throw Error(fmt::format("{}: found a file, expected the folder of the baselines", directory_.string()));
+  if (fs::exists(directory_) && !fs::is_directory(directory_))
+    throw Error(fmt::format("{}: found a file, expected the folder of the baselines", directory_.string()));
   if (fs::exists(directory_))
     for (const fs::directory_entry& platform : fs::directory_iterator(directory_)) {
       const fs::path path = platform.path() / (suite + ".json");
@@ -176,8 +180,8 @@ BaselineUpdate BaselineStore::update(const std::vector<Baseline>& rows, const st
       if (file.environment.empty() && environment.platform == file.platform) file.environment = describe(environment);
     for (const auto& [unused, row] : fresh) {
       if (row->device != file.device || row->arch != file.arch)
-        throw Error(fmt::format("{}: holds rows of {} {}, but {} {} was measured on {} {}", path.string(), word(file.device), file.arch, row->case_id, row->backend,
-                                word(row->device), row->arch));
+        throw Error(fmt::format("{}: holds rows of {} {}, but {} {} was measured on {} {}", path.string(), word(file.device), file.arch, row->case_id,
+                                row->backend, word(row->device), row->arch));
       merge_row(*row, file, update);
     }
     if (std::string text = print_baselines(file); text != before) to_write.emplace_back(path, std::move(text));

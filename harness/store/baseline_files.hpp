@@ -17,7 +17,8 @@ class SuiteBaselines {
   explicit SuiteBaselines(std::vector<Baseline> rows);
 
   // For counts, path, numerics and memory: of `platform` itself, else of the first platform, in sorted order, with the same arch. Null when there is none.
-  const Baseline* find_counts(const std::string& case_id, const std::string& backend, DeviceType device, const std::string& arch, const std::string& platform) const;
+  const Baseline* find_counts(const std::string& case_id, const std::string& backend, DeviceType device, const std::string& arch,
+                              const std::string& platform) const;
   // For times: of that platform alone.
   const Baseline* find_times(const std::string& case_id, const std::string& backend, DeviceType device, const std::string& platform) const;
   // Sorted by case, backend, device, platform.

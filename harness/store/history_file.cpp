@@ -41,13 +41,14 @@ void check_header(const fs::path& file) {
   const std::uint32_t id = number(68);
   const bool holds_nothing = id == 0 && number(40) == 0 && number(60) == 0;  // schema cookie, user version: as a creator that was killed leaves it
   if (id != static_cast<std::uint32_t>(kApplicationId) && !holds_nothing)
-    throw Error(fmt::format("{}: this database belongs to another application (application_id 0x{:08x}, ours is 0x{:08x}); it was left as it is", file.string(), id,
-                            kApplicationId));
+    throw Error(fmt::format("{}: this database belongs to another application (application_id 0x{:08x}, ours is 0x{:08x}); it was left as it is",
+                            file.string(), id, kApplicationId));
 }
 
 void check_not_newer(Database& database) {
   if (const std::int64_t version = database.user_version(); version > kNewest)
-    throw Error(fmt::format("{}: written by a newer attn-regress (schema {}, this program knows up to {}); update the program", database.path(), version, kNewest));
+    throw Error(fmt::format("{}: written by a newer attn-regress (schema {}, this program knows up to {}); update the program", database.path(), version,
+                            kNewest));
 }
 
 // Every step in one transaction, which looks again at the version: another process may have been faster.

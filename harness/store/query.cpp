@@ -20,7 +20,7 @@ auto as_input_error(Step step) {
 QueryResult query(const std::filesystem::path& file, const std::string& sql, const std::vector<Cell>& parameters) {
   Database database = open_history(file, HistoryAccess::read);
   database.exec("PRAGMA query_only = ON");
-  sqlite3_limit(database.get(), SQLITE_LIMIT_ATTACHED, 0);  // ATTACH counts as reading and could make files
+  sqlite3_limit(database.get(), SQLITE_LIMIT_ATTACHED, 0);  // ATTACH counts as reading, but would open any file
   return as_input_error([&] {
     Statement statement(database, sql);
     if (!statement.read_only()) throw Error(fmt::format("{}: only statements that read are allowed, this one writes: {}", file.string(), sql));
