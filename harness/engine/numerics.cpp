@@ -17,15 +17,15 @@ namespace {
 
 constexpr std::size_t kDiagnosisRows = 256;
 
-std::vector<double> read_rows(const TensorView& output, const std::vector<Row>& rows, std::int64_t columns) {
+std::vector<double> read_rows(const TensorView& output, const std::vector<OutputRow>& rows, std::int64_t columns) {
   std::vector<double> values;
   values.reserve(rows.size() * static_cast<std::size_t>(columns));
-  for (const Row& row : rows)
+  for (const OutputRow& row : rows)
     for (std::int64_t x = 0; x < columns; ++x) values.push_back(output.load(row.batch, row.head, row.row, x));
   return values;
 }
 
-std::string place_of(const Row& row, std::int64_t column) {
+std::string place_of(const OutputRow& row, std::int64_t column) {
   return fmt::format("(batch {}, head {}, row {}, column {})", row.batch, row.head, row.row, column);
 }
 
@@ -46,7 +46,7 @@ std::string only_some(const char* one, const char* many, const std::set<std::int
 }
 
 // "12 of 640 checked rows are off, only head 3, only from row 60 on".
-std::string extent_of(const std::vector<bool>& off, const std::vector<Row>& rows) {
+std::string extent_of(const std::vector<bool>& off, const std::vector<OutputRow>& rows) {
   std::set<std::int64_t> heads, batches, off_heads, off_batches;
   std::int64_t first_off = std::numeric_limits<std::int64_t>::max(), last_right = -1, count = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -68,20 +68,20 @@ std::string extent_of(const std::vector<bool>& off, const std::vector<Row>& rows
   return text;
 }
 
-bool same_bits(const TensorView& a, const TensorView& b, const std::vector<Row>& rows, std::int64_t columns) {
+bool same_bits(const TensorView& a, const TensorView& b, const std::vector<OutputRow>& rows, std::int64_t columns) {
   const std::size_t size = element_bytes(a.dtype);
   if (a.dtype != b.dtype) return false;
-  const auto at = [&](const TensorView& t, const Row& row, std::int64_t x) {
+  const auto at = [&](const TensorView& t, const OutputRow& row, std::int64_t x) {
     return static_cast<const std::byte*>(t.data) + t.offset(row.batch, row.head, row.row, x) * static_cast<std::int64_t>(size);
   };
-  for (const Row& row : rows)
+  for (const OutputRow& row : rows)
     for (std::int64_t x = 0; x < columns; ++x)
       if (std::memcmp(at(a, row, x), at(b, row, x), size) != 0) return false;
   return true;
 }
 
 // Rows on which the misreadings are tried: some of those that are off, and some of all, so that a match explains both.
-std::vector<Row> diagnosis_rows(const std::vector<Row>& rows, const std::vector<bool>& off, std::size_t most) {
+std::vector<OutputRow> diagnosis_rows(const std::vector<OutputRow>& rows, const std::vector<bool>& off, std::size_t most) {
   if (rows.size() <= most) return rows;
   std::vector<std::size_t> wrong;
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -91,7 +91,7 @@ std::vector<Row> diagnosis_rows(const std::vector<Row>& rows, const std::vector<
     chosen.insert(i * rows.size() / (most / 2));
     if (!wrong.empty()) chosen.insert(wrong[i * wrong.size() / (most / 2)]);
   }
-  std::vector<Row> result;
+  std::vector<OutputRow> result;
   for (const std::size_t i : chosen) result.push_back(rows[i]);
   return result;
 }
@@ -108,13 +108,13 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 
 // The output and what is right for some rows.
 struct Known {
-  Known(const CheckInput& input, std::vector<Row> of) : rows(std::move(of)) {
+  Known(const CheckInput& input, std::vector<OutputRow> of) : rows(std::move(of)) {
     const Reading right{.value = *input.value, .text = {}};
     expected = reference(right, input.operands, rows);
     allowed = naive(right, input.operands, rows);
     found = read_rows(input.output, rows, input.value->head_dim_v);
   }
-  std::vector<Row> rows;
+  std::vector<OutputRow> rows;
   Evaluation expected, allowed;
   std::vector<double> found;
 };
@@ -128,7 +128,7 @@ bool is_misread_as(const Reading& reading, const CheckInput& input, const Known&
 }
 
 // "softcap ignored", when the output is what that misreading gives, and that is not what is right; else empty.
-std::string matching_misreading(const CheckInput& input, const std::vector<Row>& rows) {
+std::string matching_misreading(const CheckInput& input, const std::vector<OutputRow>& rows) {
   const Known known(input, rows);
   for (const Reading& reading : misreadings(*input.value)) {
     if (reading.head_map != HeadMap::divided_by_kv) {
@@ -136,14 +136,14 @@ std::string matching_misreading(const CheckInput& input, const std::vector<Row>&
       continue;
     }
     // That map leaves the range of KV heads; only the other heads can be compared.
-    std::vector<Row> inside = rows;
-    std::erase_if(inside, [&](const Row& row) { return row.head / input.value->heads_kv >= input.value->heads_kv; });
+    std::vector<OutputRow> inside = rows;
+    std::erase_if(inside, [&](const OutputRow& row) { return row.head / input.value->heads_kv >= input.value->heads_kv; });
     if (!inside.empty() && is_misread_as(reading, input, Known(input, inside))) return reading.text;
   }
   return "";
 }
 
-std::string check_lse(const CheckInput& input, const std::vector<Row>& rows, const Evaluation& expected, const Evaluation& naive_rows) {
+std::string check_lse(const CheckInput& input, const std::vector<OutputRow>& rows, const Evaluation& expected, const Evaluation& naive_rows) {
   double naive_error = 0;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (const double error = std::fabs(naive_rows.lse[i] - expected.lse[i]); std::isfinite(error)) naive_error = std::max(naive_error, error);
@@ -176,7 +176,7 @@ NumericsResult check_output(const CheckInput& input) {
     reasons.push_back(fmt::format("{} not finite, first {}: {}", elements(scan.not_finite),
                                   place_of(scan.first_not_finite->row, scan.first_not_finite->column), scan.first_not_finite->value));
 
-  const std::vector<Row> rows = sample_rows(c, input.operands.mask, input.seed, input.limits);
+  const std::vector<OutputRow> rows = sample_rows(c, input.operands.mask, input.seed, input.limits);
   const Evaluation expected = reference(right, input.operands, rows), allowed = naive(right, input.operands, rows);
   const Comparison comparison = compare(read_rows(input.output, rows, c.head_dim_v), expected, allowed, input.output.dtype);
   Numerics& numerics = result.numerics;
@@ -198,7 +198,7 @@ NumericsResult check_output(const CheckInput& input) {
     numerics.mean_budget = finite(comparison.mean_budget);
   }
   if (!comparison.right) {
-    const Row& worst = rows[comparison.worst_row];
+    const OutputRow& worst = rows[comparison.worst_row];
     const std::size_t at = comparison.worst_row * static_cast<std::size_t>(expected.columns) + static_cast<std::size_t>(comparison.worst_column);
     reasons.push_back(fmt::format("worst at {}: found {:.7g}, expected {:.7g} within {:.2g}", place_of(worst, comparison.worst_column),
                                   input.output.load(worst.batch, worst.head, worst.row, comparison.worst_column), expected.out[at], comparison.worst_budget));

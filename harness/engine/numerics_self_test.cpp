@@ -25,7 +25,7 @@ class Problem {
     operands_.mask.dtype = kBoolByte;
     fill_mask(value, 1, operands_.mask);
   }
-  std::vector<Row> rows() const { return sample_rows(value_, operands_.mask, 0); }
+  std::vector<OutputRow> rows() const { return sample_rows(value_, operands_.mask, 0); }
   Evaluation reference_of(const Reading& reading) const { return reference(reading, operands_, rows()); }
   Evaluation naive_of(const Reading& reading) const { return naive(reading, operands_, rows()); }
   NumericsResult check(const std::vector<double>& output) {

@@ -46,14 +46,14 @@ OutputScan scan_output(const Case& c, const TensorView& mask, const TensorView& 
   OutputScan total;
   std::int64_t lowest_unwritten = -1, lowest_not_finite = -1;
   std::mutex merging;
-  const auto note = [&](std::int64_t line, const Row& row, std::int64_t column, std::int64_t& lowest, std::optional<Found>& found) {
+  const auto note = [&](std::int64_t line, const OutputRow& row, std::int64_t column, std::int64_t& lowest, std::optional<Found>& found) {
     if (column < 0 || (lowest >= 0 && lowest < line)) return;
     lowest = line;
     found = Found{row, column, output.load(row.batch, row.head, row.row, column)};
   };
   parallel_for(c.batch * c.heads * c.seq_q, std::max<std::int64_t>(1, 65536 / c.head_dim_v), [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t line = first; line < end; ++line) {
-      const Row row{line / c.seq_q / c.heads, line / c.seq_q % c.heads, line % c.seq_q};
+      const OutputRow row{line / c.seq_q / c.heads, line / c.seq_q % c.heads, line % c.seq_q};
       const std::int64_t at = output.offset(row.batch, row.head, row.row, 0);
       const auto scanned = [&]<class Bits>(const Bits* data) { return scan_row(data + at, c.head_dim_v, output.strides[3], special, poison); };
       RowScan scan = size == 4   ? scanned(static_cast<const std::uint32_t*>(output.data))

@@ -9,7 +9,7 @@
 namespace attn {
 
 struct Found {
-  Row row;
+  OutputRow row;
   std::int64_t column = 0;
   float value = 0;
 };

@@ -28,7 +28,7 @@ std::int64_t kv_head_of(const Reading& reading, std::int64_t head) {
 // What the mask tensor says about key j of one row.
 class MaskRow {
  public:
-  MaskRow(const Reading& reading, const TensorView& mask, const Row& row) : mask_(mask) {
+  MaskRow(const Reading& reading, const TensorView& mask, const OutputRow& row) : mask_(mask) {
     const MaskTensor& tensor = reading.value.mask_tensor;
     present_ = reading.value.mask == MaskKind::tensor && mask;
     boolean_ = tensor.dtype == MaskDType::boolean;
@@ -97,7 +97,7 @@ class Evaluator {
   using Number = typename Steps::Number;
 
  public:
-  Evaluator(const Reading& reading, const Operands& operands, std::span<const Row> rows, Evaluation& result)
+  Evaluator(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows, Evaluation& result)
       : reading_(reading), c_(reading.value), operands_(operands), rows_(rows), result_(result), steps_(c_.dtype),
         scale_(static_cast<Number>(resolved_scale(c_))), softcap_(static_cast<Number>(c_.softcap)) {
     for (const double slope : resolved_slopes(c_)) slopes_.push_back(static_cast<float>(slope));
@@ -136,7 +136,7 @@ class Evaluator {
   };
 
   Plan plan_of(std::size_t index) {
-    const Row& row = rows_[index];
+    const OutputRow& row = rows_[index];
     Plan plan{.index = index, .slot = plans_.size(), .keys = visible_keys(c_, row.batch, row.row)};
     result_.lse[index] = -kInfinity;
     if (row.row >= rows_of(c_, row.batch)) return plan;
@@ -148,7 +148,7 @@ class Evaluator {
     }
     return plan;
   }
-  bool hidden_by_mask(const Row& row, const KeyRange& keys) const {
+  bool hidden_by_mask(const OutputRow& row, const KeyRange& keys) const {
     const MaskRow mask(reading_, operands_.mask, row);
     if (!mask.present()) return false;
     for (std::int64_t j = keys.first; j < keys.end; ++j)
@@ -165,7 +165,7 @@ class Evaluator {
     q_.resize(plans_.size() * static_cast<std::size_t>(d));
     tile_.assign(static_cast<std::size_t>(kTile * d), Number{0});
     for (std::size_t i = 0; i < plans_.size(); ++i) {
-      const Row& row = rows_[plans_[i].index];
+      const OutputRow& row = rows_[plans_[i].index];
       for (std::int64_t x = 0; x < d; ++x) q_[i * static_cast<std::size_t>(d) + static_cast<std::size_t>(x)] = operands_.q.load(row.batch, row.head, row.row, x);
     }
     for (std::int64_t j = low; j < high; j += kTile) {
@@ -186,7 +186,7 @@ class Evaluator {
   // Scores to weights, not yet divided by their sum where the steps divide last.
   void finish_scores(std::size_t i) {
     Plan& plan = plans_[i];
-    const Row& row = rows_[plan.index];
+    const OutputRow& row = rows_[plan.index];
     Number* const s = scores_of(plan);
     const auto [first, end] = plan.keys;
     if (!plan.dead) {
@@ -255,7 +255,7 @@ class Evaluator {
   const Reading& reading_;
   const Case& c_;
   const Operands& operands_;
-  std::span<const Row> rows_;
+  std::span<const OutputRow> rows_;
   Evaluation& result_;
   Steps steps_;
   Number scale_, softcap_;
@@ -266,7 +266,7 @@ class Evaluator {
 };
 
 template <class Steps>
-Evaluation evaluate(const Reading& reading, const Operands& operands, std::span<const Row> rows) {
+Evaluation evaluate(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows) {
   Evaluation result;
   result.columns = reading.value.head_dim_v;
   result.out.assign(rows.size() * static_cast<std::size_t>(result.columns), 0.0);
@@ -296,10 +296,10 @@ Evaluation evaluate(const Reading& reading, const Operands& operands, std::span<
 
 }  // namespace
 
-Evaluation reference(const Reading& reading, const Operands& operands, std::span<const Row> rows) { return evaluate<Exact>(reading, operands, rows); }
-Evaluation naive(const Reading& reading, const Operands& operands, std::span<const Row> rows) { return evaluate<Naive>(reading, operands, rows); }
+Evaluation reference(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows) { return evaluate<Exact>(reading, operands, rows); }
+Evaluation naive(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows) { return evaluate<Naive>(reading, operands, rows); }
 
-bool is_dead(const Reading& reading, const TensorView& mask, const Row& row) {
+bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row) {
   const KeyRange keys = visible_keys(reading.value, row.batch, row.row);
   const MaskRow mask_row(reading, mask, row);
   if (!mask_row.present()) return keys.size() == 0;

@@ -17,9 +17,9 @@ struct Operands {
   TensorView mask;     // as fill_mask; empty without a mask tensor
 };
 
-struct Row {
+struct OutputRow {
   std::int64_t batch = 0, head = 0, row = 0;
-  bool operator==(const Row&) const = default;
+  bool operator==(const OutputRow&) const = default;
 };
 
 // Which KV head a query head reads: h / (H / Hkv), h % Hkv, or h / Hkv (only for heads below Hkv^2).
@@ -44,14 +44,14 @@ struct Evaluation {
 // score = softcap(scale * q.k) - slope * |row + diagonal offset - key| + additive mask; softmax over the visible keys; times v. A row with no visible key
 // follows dead_rows (mean: over the valid keys of its sequence, 0 when there are none). A row past lengths_q is 0. Slopes are rounded to float, as the
 // backend gets them. Several threads.
-Evaluation reference(const Reading& reading, const Operands& operands, std::span<const Row> rows);
+Evaluation reference(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows);
 
 // The same rows with every step rounded to the case's dtype: q.k (summed in float), scaling, softcap, bias, mask, weights, output (summed in float). In
 // 8 bit the scores are kept in bf16 and the weights are rounded before they are divided by their sum, as kernels in 8 bit do.
-Evaluation naive(const Reading& reading, const Operands& operands, std::span<const Row> rows);
+Evaluation naive(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows);
 
 // True when causality, window, lengths and the mask tensor leave the row no key. Needs no q, k or v.
-bool is_dead(const Reading& reading, const TensorView& mask, const Row& row);
+bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row);
 
 // Readings that are likely mistakes for this case: an argument ignored, the other alignment, a window one key off, the mask's sense, the head map, another
 // policy of dead rows. Some may have the same answer as the right reading.

@@ -57,10 +57,10 @@ std::set<std::int64_t> telling_rows(const Case& c, const TensorView& mask, bool 
 
 }  // namespace
 
-std::vector<Row> sample_rows(const Case& c, const TensorView& mask, std::uint64_t seed, const SampleLimits& limits) {
+std::vector<OutputRow> sample_rows(const Case& c, const TensorView& mask, std::uint64_t seed, const SampleLimits& limits) {
   double all = 0;
   for (std::int64_t b = 0; b < c.batch; ++b) all += static_cast<double>(rows_of(c, b)) * static_cast<double>(c.heads);
-  std::vector<Row> sample;
+  std::vector<OutputRow> sample;
   Case forward = c;
   forward.pass = Pass::forward;
   const double cost = flops(forward);

@@ -17,6 +17,6 @@ struct SampleLimits {
 // Rows below lengths_q in the order (batch, head, row). Deterministic. When all of them exceed the limits: some (batch, head) pairs, always the first and the
 // last; of each the first and the last rows, those around multiples of 16, 64 and 128 and around the lengths' ends, the first and last dead rows (of `mask`
 // too, when it is not empty), and random ones. The last rows of the last pair are in every sample, even one over the limits.
-std::vector<Row> sample_rows(const Case& value, const TensorView& mask, std::uint64_t seed, const SampleLimits& limits = {});
+std::vector<OutputRow> sample_rows(const Case& value, const TensorView& mask, std::uint64_t seed, const SampleLimits& limits = {});
 
 }  // namespace attn

@@ -11,7 +11,6 @@
 namespace attn {
 namespace {
 
-constexpr std::int32_t kOneByte = ATTN_FP8_E4M3;  // of a bool mask: only the size matters
 constexpr std::int64_t kSlicePitch = 16;  // further elements of each row of a sliced tensor: keeps rows 16-byte aligned in every dtype
 
 DLDataType dl_type(std::int32_t dtype) {
@@ -150,7 +149,7 @@ Tensors::Tensors(const Case& value) : value_(value) {
     const auto& full = c.mask_tensor.full;
     const std::array<std::int64_t, 4> stored{full[0] ? c.batch : 1, full[1] ? c.heads : 1, full[2] ? c.seq_q : 1, full[3] ? c.seq_kv : 1};
     const bool boolean = c.mask_tensor.dtype == MaskDType::boolean;
-    make(mask_, "mask", boolean ? kOneByte : dtype, stored, Layout::bhsd, StrideKind::dense);
+    make(mask_, "mask", boolean ? kBoolByte : dtype, stored, Layout::bhsd, StrideKind::dense);
     four(mask_);
     // Broadcast: the logical shape with stride 0 where one element serves all.
     mask_.shape = {c.batch, c.heads, c.seq_q, c.seq_kv};

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
-#include <regex>
 
 #include "base/error.hpp"
+#include "base/pattern.hpp"
 
 namespace attn {
 namespace {
@@ -71,10 +71,10 @@ bool fits_arch(const std::string& wanted, const std::string& arch) {
 
 bool fits_cases(const std::string& expression, const RowFacts& row) {
   try {
-    const std::regex regex(expression);
-    return std::regex_search(row.case_id, regex) || std::ranges::any_of(row.tags, [&](const std::string& tag) { return std::regex_search(tag, regex); });
-  } catch (const std::regex_error& error) {
-    throw Error(fmt::format("cases: \"{}\" is no regular expression: {}", expression, error.what()));
+    const Pattern pattern(expression);
+    return pattern.found_in(row.case_id) || std::ranges::any_of(row.tags, [&](const std::string& tag) { return pattern.found_in(tag); });
+  } catch (const Error& error) {
+    throw Error(fmt::format("cases: \"{}\" {}", expression, error.what()));
   }
 }
 

@@ -31,7 +31,7 @@ double rounded(DType dtype, double value) {
 // float. It shares no line with the reference or the naive evaluation.
 Evaluation fused(const Problem& p) {
   const Case& c = p.c;
-  const std::vector<Row> rows = p.all_rows();
+  const std::vector<OutputRow> rows = p.all_rows();
   Evaluation result = p.right_rows();
   const auto factor = static_cast<float>(resolved_scale(c) * std::numbers::log2e);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -125,7 +125,7 @@ TEST(Numerics, NamesWhatTheBackendGotWrong) {
   for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16})
     for (const Case& c : featured_cases(dtype)) {
       Problem p(c);
-      const std::vector<Row> rows = p.all_rows();
+      const std::vector<OutputRow> rows = p.all_rows();
       const Evaluation right = p.right_rows();
       for (const Reading& reading : misreadings(c)) {
         if (reading.head_map == HeadMap::divided_by_kv) continue;  // has its own test
@@ -193,7 +193,7 @@ TEST(Numerics, OffByOneIsWrongInEveryDtype) {
 // P6's note: softmax does not see a constant.
 TEST(Numerics, AConstantShiftOfAlibiIsNoError) {
   Problem p(with(shaped(1, 4, 4, 32, 32, 16, DType::bf16), [](Case& c) { c.mask = MaskKind::causal, c.alibi.emplace(); }));
-  const std::vector<Row> rows = p.all_rows();
+  const std::vector<OutputRow> rows = p.all_rows();
   // -slope * (row - key) and +slope * key differ by a constant of the row; the mask tensor carries the second.
   Case shifted = p.c;
   shifted.alibi.reset();
@@ -228,8 +228,8 @@ TEST(Numerics, FindsANanOutsideTheSample) {
   CheckInput input = p.check_input();
   input.limits.flops = 1e6;
   p.write(p.right_rows());
-  const std::vector<Row> sampled = sample_rows(p.c, {}, 0, input.limits);
-  ASSERT_EQ(std::find(sampled.begin(), sampled.end(), Row{2, 5, 77}), sampled.end());
+  const std::vector<OutputRow> sampled = sample_rows(p.c, {}, 0, input.limits);
+  ASSERT_EQ(std::find(sampled.begin(), sampled.end(), OutputRow{2, 5, 77}), sampled.end());
   EXPECT_EQ(check_output(input).status, Status::ok);
   p.output.store(2, 5, 77, 3, -std::numeric_limits<float>::infinity());
   const NumericsResult result = check_output(input);
@@ -248,8 +248,8 @@ TEST(Numerics, FindsANanInALivingRowUnderThePolicyNan) {
   input.limits.flops = 1e5;
   p.write(p.right_rows());
   ASSERT_EQ(check_output(input).status, Status::ok);
-  const std::vector<Row> sampled = sample_rows(p.c, {}, 0, input.limits);
-  for (const Row& row : {Row{0, 2, 220}, Row{1, 1, 219}}) {
+  const std::vector<OutputRow> sampled = sample_rows(p.c, {}, 0, input.limits);
+  for (const OutputRow& row : {OutputRow{0, 2, 220}, OutputRow{1, 1, 219}}) {
     ASSERT_EQ(std::find(sampled.begin(), sampled.end(), row), sampled.end());
     p.output.store(row.batch, row.head, row.row, 3, kNan);
   }

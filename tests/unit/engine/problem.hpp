@@ -35,7 +35,7 @@ class Problem {
     return {storage_.back().data(), dtype, shape, {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}};
   }
 
-  std::vector<Row> all_rows() const { return sample_rows(c, operands.mask, 0, {.flops = 1e18, .elements = 1e18}); }
+  std::vector<OutputRow> all_rows() const { return sample_rows(c, operands.mask, 0, {.flops = 1e18, .elements = 1e18}); }
   Reading right() const { return {.value = c, .text = {}}; }
   Evaluation right_rows() const { return reference(right(), operands, all_rows()); }
 
@@ -45,7 +45,7 @@ class Problem {
       for (std::int64_t h = 0; h < c.heads; ++h)
         for (std::int64_t s = 0; s < c.seq_q; ++s)
           for (std::int64_t x = 0; x < c.head_dim_v; ++x) output.store(b, h, s, x, 0.0f);
-    const std::vector<Row> rows = all_rows();
+    const std::vector<OutputRow> rows = all_rows();
     for (std::size_t i = 0; i < rows.size(); ++i)
       for (std::int64_t x = 0; x < c.head_dim_v; ++x)
         output.store(rows[i].batch, rows[i].head, rows[i].row, x,

@@ -182,7 +182,7 @@ TEST(Reference, GivesZerosForEmptySequencesAndNeverReadsPadding) {
       c.lengths_q = q;
       c.lengths_kv = kv;
     }));
-    const std::vector<Row> rows = p.all_rows();
+    const std::vector<OutputRow> rows = p.all_rows();
     const Evaluation found = p.right_rows();
     for (std::size_t i = 0; i < rows.size(); ++i)
       for (std::size_t x = 0; x < 16; ++x) {
@@ -208,7 +208,7 @@ TEST(Reference, AgreesWithAPlainEvaluationOfTheFormula) {
     c.mask = MaskKind::tensor;
     c.mask_tensor = {.pattern = MaskPattern::random, .full = {true, false, true, true}, .dtype = MaskDType::dtype, .fill = MaskFill::minus_infinity};
   }));
-  const std::vector<Row> rows = p.all_rows();
+  const std::vector<OutputRow> rows = p.all_rows();
   ASSERT_EQ(rows.size(), 4u * (37 + 20));
   const Evaluation found = p.right_rows();
   const std::vector<double> slopes = default_slopes(4);
@@ -240,9 +240,9 @@ TEST(Reference, DoesNotDependOnStridesOrOnWhichRowsAreAsked) {
   std::swap(transposed.strides[1], transposed.strides[2]);
   p.operands.k = transposed;
   p.fill(1);
-  std::vector<Row> some;
+  std::vector<OutputRow> some;
   std::vector<double> want;
-  const std::vector<Row> rows = p.all_rows();
+  const std::vector<OutputRow> rows = p.all_rows();
   for (std::size_t i = 0; i < rows.size(); i += 7) {
     some.push_back(rows[i]);
     want.insert(want.end(), all.out.begin() + static_cast<std::ptrdiff_t>(i * 16), all.out.begin() + static_cast<std::ptrdiff_t>(i * 16 + 16));
