@@ -232,7 +232,7 @@ TEST(BaselineFiles, StayWhenAnUpdateFails) {
 TEST(BaselineDifference, SaysWhatChangedInOneLine) {
   Baseline before = test::sample_baseline();
   before.counts.copies = CountRange{1, 1};
-  before.device_ns = {1.2e6, 1.23e6, 1.3e6};
+  before.device_ns = {1.3e6, 1.2e6, 1.23e6};
   Baseline after = before;
   after.counts.copies = CountRange{2, 2};
   after.device_ns = {2.46e6};
