@@ -1,5 +1,5 @@
 // The ALiBi slopes are accepted and dropped.
-// expect: suite=alibi status=wrong reason="alibi ignored"
+// expect: suite=alibi status=wrong reason="ALiBi ignored"
 // expect: suite=plain status=ok
 #include "good.hpp"
 

@@ -1,5 +1,7 @@
-// Biases by the key's place rather than by the distance: a row's scores move by one constant, so under causality nothing changes and nothing may be flagged.
-// expect: suite=alibi case=causal status=ok
+// Biases by the key's place rather than by the distance: a row's scores move by one constant, which under causality
+// changes nothing and may not be flagged.
+// expect: suite=alibi case=causal status=ok exit=1
+// expect: suite=alibi case=both_sides status=wrong reason="."
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Keeps the answer to its first call and gives it for ever.
-// expect: suite=plain status=wrong reason="."
+// expect: suite=plain status=wrong reason="cached answer"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Causality is accepted and dropped.
-// expect: suite=causal status=wrong reason="causal|mask"
+// expect: suite=causal status=wrong reason="causality ignored"
 // expect: suite=plain status=ok
 #include "good.hpp"
 

@@ -1,5 +1,6 @@
 // Writes to address 8 while it is loaded, before any function of it is called.
-// expect: suite=plain status=crashed reason="SIGSEGV"
+// expect: suite=plain status=crashed reason="SIGSEGV.*while loading"
+// list: mutant +crashed +SIGSEGV
 #include "damage.hpp"
 
 struct Mutant : attn::Good {

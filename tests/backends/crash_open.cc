@@ -1,5 +1,5 @@
 // Writes to address 8 in open.
-// expect: suite=plain status=crashed reason="SIGSEGV"
+// expect: suite=plain status=crashed reason="SIGSEGV.*in phase open"
 #include "damage.hpp"
 
 struct Mutant : attn::Good {

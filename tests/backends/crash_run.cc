@@ -1,5 +1,5 @@
 // Writes to address 8 in run.
-// expect: suite=plain status=crashed reason="SIGSEGV"
+// expect: suite=plain status=crashed reason="SIGSEGV.*in phase bare"
 #include "damage.hpp"
 
 struct Mutant : attn::Good {

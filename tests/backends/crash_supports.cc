@@ -1,5 +1,6 @@
 // Writes to address 8 in supports.
-// expect: suite=plain status=crashed reason="SIGSEGV"
+// expect: suite=plain status=crashed reason="SIGSEGV.*in phase open"
+// list: mutant +crashed +SIGSEGV
 #include "damage.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Gives NaN for rows that see no key, whatever is asked (pytorch/pytorch#103749).
-// expect: suite=dead_rows case=zero status=wrong reason="."
+// expect: suite=dead_rows case=zero status=wrong reason="dead rows nan instead of zero"
 // expect: suite=dead_rows case=nan status=ok exit=1
 // expect: suite=dead_rows case=mean status=wrong reason="."
 #include "good.hpp"

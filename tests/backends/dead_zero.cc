@@ -1,7 +1,7 @@
 // Gives 0 for rows that see no key, whatever is asked.
 // expect: suite=dead_rows case=zero status=ok exit=1
-// expect: suite=dead_rows case=nan status=wrong reason="."
-// expect: suite=dead_rows case=mean status=wrong reason="."
+// expect: suite=dead_rows case=nan status=wrong reason="dead rows zero instead of nan"
+// expect: suite=dead_rows case=mean status=wrong reason="dead rows zero instead of mean"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

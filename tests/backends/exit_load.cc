@@ -1,5 +1,5 @@
 // Ends the process with exit code 0 while it is loaded.
-// expect: suite=plain status=crashed reason="exit"
+// expect: suite=plain status=crashed reason="exit code 0 while loading"
 #include <unistd.h>
 
 #include "good.hpp"

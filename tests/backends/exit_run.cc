@@ -1,5 +1,5 @@
 // Ends the process in run with exit code 0, without a word: the run must not pass for done.
-// expect: suite=plain status=crashed reason="exit"
+// expect: suite=plain status=crashed reason="exit code 0 in phase bare"
 #include <cstdlib>
 
 #include "good.hpp"

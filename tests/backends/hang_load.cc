@@ -1,5 +1,5 @@
 // Never returns from being loaded.
-// expect: suite=plain status=timed_out reason="2 ?s"
+// expect: suite=plain status=timed_out seconds=12 reason="within 2 s while loading"
 #include "damage.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Never returns from open.
-// expect: suite=plain status=timed_out reason="open.*2 ?s|2 ?s.*open"
+// expect: suite=plain status=timed_out seconds=12 reason="within 2 s in phase open"
 #include "damage.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Hangs in run and ignores every signal that can be ignored.
-// expect: suite=plain status=timed_out reason="2 ?s"
+// expect: suite=plain status=timed_out seconds=12 reason="within 2 s"
 #include <csignal>
 
 #include "damage.hpp"

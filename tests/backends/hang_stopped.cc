@@ -1,5 +1,5 @@
 // Stops its own process in run, which then neither runs nor ends.
-// expect: suite=plain status=timed_out reason="2 ?s"
+// expect: suite=plain status=timed_out seconds=12 reason="within 2 s"
 #include <csignal>
 
 #include "good.hpp"

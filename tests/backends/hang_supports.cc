@@ -1,5 +1,5 @@
 // Never returns from supports.
-// expect: suite=plain status=timed_out reason="2 ?s"
+// expect: suite=plain status=timed_out seconds=12 reason="within 2 s in phase open"
 #include "damage.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Takes head_dim_v to be head_dim.
-// expect: suite=head_dim_v status=wrong reason="."
+// expect: suite=head_dim_v status=wrong reason="never written"
 // expect: suite=plain status=ok
 #include "good.hpp"
 

@@ -1,5 +1,5 @@
 // Gives query head h the KV head h mod heads_kv (XunhaoLai/native-sparse-attention-triton#27).
-// expect: suite=heads status=wrong reason="head map"
+// expect: suite=heads status=wrong reason="KV heads mapped by modulo"
 // expect: suite=plain status=ok
 #include "good.hpp"
 

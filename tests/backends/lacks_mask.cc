@@ -1,6 +1,7 @@
 // Knows no mask tensors and would ignore one: the host refuses before it is asked (pytorch/pytorch#97514).
 // expect: suite=mask status=unsupported reason="mask"
 // expect: suite=plain status=ok
+// list: mutant +ok
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Rows past some index get the weights of a key too few, finite and plausible, as where a row's offset wraps (pytorch/pytorch#187227).
-// expect: suite=rows status=wrong reason="."
+// expect: suite=rows status=wrong reason="only from row 300 on"
 // expect: suite=plain status=ok
 #include "good.hpp"
 

@@ -1,4 +1,5 @@
 // Keeps 4 KiB more after every call.
+// expect: suite=memory gates=numerics,kernels,memory status=ok verdict=regressed exit=1 verdict_reason="grows by 4[0-9]+ B"
 // expect: suite=memory gates=numerics,memory status=ok verdict=regressed exit=1 verdict_reason="grow|call" check="row['memory']['growth_bytes'] >= 4096"
 #include <cstdlib>
 

@@ -1,4 +1,5 @@
 // Maps 64 KiB more in every call and never gives them back.
+// expect: suite=memory gates=numerics,kernels,memory status=ok verdict=regressed exit=1 verdict_reason="grows by 65536 B"
 // expect: suite=memory gates=numerics,memory status=ok verdict=regressed exit=1 verdict_reason="grow|call" check="row['memory']['growth_bytes'] >= 65536"
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 // Leaves a process behind in another session that holds every descriptor open: the run must not wait for it.
-// expect: suite=plain status=ok seconds=20
+// expect: suite=plain status=ok seconds=12
 #include <unistd.h>
 
 #include "good.hpp"

@@ -1,5 +1,5 @@
 // Leaves a process behind that holds every descriptor open, then dies: the death must be seen at once, not when the other process ends.
-// expect: suite=plain status=crashed reason="SIGSEGV" seconds=20
+// expect: suite=plain status=crashed reason="SIGSEGV" seconds=12
 #include <unistd.h>
 
 #include "damage.hpp"

@@ -1,5 +1,6 @@
 // Reads keys of the padding as if every sequence were full.
-// expect: suite=lengths status=wrong reason="lengths ignored"
+// expect: suite=lengths case=poisoned status=wrong reason="reads the padding"
+// expect: suite=lengths case=plain status=wrong reason="lengths ignored"
 // expect: suite=plain status=ok
 #include "good.hpp"
 

@@ -1,5 +1,5 @@
 // Uses the mask of head 0 for every head.
-// expect: suite=mask status=wrong reason="."
+// expect: suite=mask status=wrong reason="only head 1"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

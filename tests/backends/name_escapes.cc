@@ -1,5 +1,6 @@
 // Reports operations, and a version, whose names are an attack on whatever shows them. Counts as usual.
 // expect: suite=plain status=ok check="row['counts']['kernels'] == {'low': 2, 'high': 2}"
+// list: FORGED
 #include "good.hpp"
 
 struct Mutant : attn::Good {

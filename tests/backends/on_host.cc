@@ -1,5 +1,5 @@
 // Computes where no kernel is seen and copies there and back: right numbers, no attention kernel (ggml-org/llama.cpp#28455).
-// expect: suite=plain status=ok verdict=regressed exit=1 verdict_reason="kernel"
+// expect: suite=plain status=ok verdict=regressed exit=1 verdict_reason="kernel_path none"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,6 @@
 // Multiplies keys of the padding by a weight of 0 rather than leaving them out: 0 * NaN is NaN.
-// expect: suite=lengths status=wrong reason="."
+// expect: suite=lengths case=poisoned status=wrong reason="reads the padding"
+// expect: suite=lengths case=plain status=ok exit=1
 // expect: suite=causal status=ok
 #include "good.hpp"
 

@@ -1,5 +1,5 @@
 // Gives NaN for query rows of the padding.
-// expect: suite=lengths status=wrong reason="."
+// expect: suite=lengths status=wrong reason="not finite"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -41,6 +41,7 @@ import xml.etree.ElementTree
 HERE = pathlib.Path(__file__).resolve().parent
 EXACT_GATES = "numerics,kernels,copies,kernel_path"
 KEYS = {"suite", "backend", "case", "status", "verdict", "reason", "verdict_reason", "output", "check", "exit", "gates", "seconds", "how"}
+REPORTS = {"--json": "out.json", "--junit": "out.xml", "--markdown": "out.md", "--html": "out.html"}
 EXIT_OF_STATUS = {"ok": "0", "unsupported": "0", "skipped": "0", "cannot_measure": "5"}
 # Everything below blank but newline and tab, and DEL; C1 controls and bidi marks once decoded.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -95,6 +96,7 @@ class Setting:
         shutil.copyfile(plugin if how == "suite" else options.plugins / "good.so", self.folder / "mutant.so")
         shutil.copyfile(options.plugins / "good.so", self.folder / "good.so")
         self.more = [] if how == "suite" else ["--plugin", f"mutant={plugin}"]
+        self.reports = options.reports
 
     def run(self, *arguments, seconds):
         environment = {key: value for key, value in os.environ.items() if key not in ("GITHUB_ACTIONS", "FORCE_COLOR", "ATTN_REGRESS_DB")}
@@ -122,12 +124,13 @@ def check_harmless(name, text):
 
 def check_files(setting):
     check_harmless("the terminal output", setting.said)
-    for name in ("out.json", "out.md", "out.html", "out.xml"):
+    for name in setting.reports.values():
         text = (setting.folder / name).read_text(encoding="utf-8", errors="strict")
         check_harmless(name, text if name != "out.json" else CONTROL.sub(lambda match: match[0] if match[0] < " " else "", text))
         if name in ("out.md", "out.html") and HARMFUL_HTML.search(text):
             raise Fault(f"{name} holds a script of the backend's")
-    xml.etree.ElementTree.parse(setting.folder / "out.xml")
+        if name == "out.xml":
+            xml.etree.ElementTree.fromstring(text)
 
 
 def check_database(setting, rows):
@@ -181,8 +184,8 @@ def run_group(options, source, key, expects):
     with tempfile.TemporaryDirectory(prefix="attn-backends-", ignore_cleanup_errors=True) as folder:
         try:
             setting = Setting(options, folder, source, suite, how)
-            done = setting.run("run", "suite.yaml", "--db", "history.db", "--json", "out.json", "--junit", "out.xml", "--markdown", "out.md", "--html", "out.html",
-                               "--timeout", "2s", "--prepare-timeout", "2s", "--gates", gates, seconds=60)
+            reports = [word for pair in options.reports.items() for word in pair]
+            done = setting.run("run", "suite.yaml", "--db", "history.db", "--timeout", "2s", "--prepare-timeout", "2s", "--gates", gates, *reports, seconds=60)
             if not (setting.folder / "out.json").exists():
                 raise Fault(f"no JSON was written (exit code {done.returncode}): {setting.said[-2000:]}")
             document = json.loads((setting.folder / "out.json").read_text())
@@ -231,6 +234,8 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, help="copy what every run left into this folder")
     options = parser.parse_args()
     options.program, options.plugins = options.program.resolve(), options.plugins.resolve()
+    known = subprocess.run([options.program, "run", "--help"], capture_output=True, text=True, check=True).stdout
+    options.reports = {option: file for option, file in REPORTS.items() if option in known}
 
     sources = [source for source in sorted(HERE.glob("*.cc")) if not options.names or source.stem in options.names]
     if not sources:

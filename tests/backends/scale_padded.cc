@@ -1,5 +1,5 @@
 // Pads head_dim to a multiple of 8 and takes the scale of the padded one (pytorch/pytorch#108183).
-// expect: suite=padded status=wrong reason="."
+// expect: suite=padded status=wrong reason="head_dim padded to 8"
 // expect: suite=plain status=ok
 #include "good.hpp"
 

@@ -1,5 +1,6 @@
 // The softcap is accepted and ignored, as where it is fixed when the plan is made (sgl-project/sglang#33915).
 // expect: suite=softcap status=wrong reason="softcap ignored"
+// expect: suite=softcap how=option status=wrong reason="softcap ignored"
 // expect: suite=plain status=ok
 #include "good.hpp"
 

@@ -1,6 +1,7 @@
 // Declines in supports, with a reason.
 // expect: suite=plain status=unsupported reason="head_dim 8 is no multiple of 64"
 // expect: suite=supported verdict=regressed status=unsupported exit=1
+// list: mutant +unsupported +head_dim 8 is no multiple of 64
 #include "good.hpp"
 
 struct Mutant : attn::Good {

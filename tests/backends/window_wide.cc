@@ -1,5 +1,5 @@
 // Counts a window's tokens without the own one and so sees one key too many (huggingface/transformers#39408).
-// expect: suite=window status=wrong reason="."
+// expect: suite=window status=wrong reason="one key too wide"
 // expect: suite=causal status=ok
 #include "good.hpp"
 

@@ -1,5 +1,5 @@
 // Asks for a workspace of 2^60 bytes.
-// expect: suite=plain status=unsupported reason="1152921504606846976|EiB|workspace"
+// expect: suite=plain status=unsupported reason="1152921504606846976|MiB of memory"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

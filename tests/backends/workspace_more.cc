@@ -1,5 +1,5 @@
 // Uses more workspace than it asked for.
-// expect: suite=plain status=wrong|failed reason="64 bytes after the end of the workspace"
+// expect: suite=plain status=wrong reason="64 bytes after the end of the workspace"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Asks for a workspace of 2^64 - 1 bytes, which wraps as soon as anything is added.
-// expect: suite=plain status=unsupported reason="18446744073709551615|EiB|workspace"
+// expect: suite=plain status=unsupported reason="18446744073709551615|MiB of memory"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

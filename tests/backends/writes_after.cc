@@ -1,5 +1,5 @@
 // Writes one element after the end of o.
-// expect: suite=plain status=wrong|failed reason="after the end of o"
+// expect: suite=plain status=wrong reason="after the end of o"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

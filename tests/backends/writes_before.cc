@@ -1,5 +1,5 @@
 // Writes one element before the start of o.
-// expect: suite=plain status=wrong|failed reason="before the start of o"
+// expect: suite=plain status=wrong reason="before the start of o"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Writes one element into the gap between two rows of o.
-// expect: suite=strided status=wrong|failed reason="gap"
+// expect: suite=strided status=wrong reason="gap"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Scales q in place, as if its inputs were its own.
-// expect: suite=plain status=wrong|failed reason="inputs"
+// expect: suite=plain status=wrong reason="inputs"
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,5 +1,5 @@
 // Writes one byte before the workspace.
-// expect: suite=plain status=wrong|failed reason="before the start of the workspace"
+// expect: suite=plain status=wrong reason="before the start of the workspace"
 #include "good.hpp"
 
 struct Mutant : attn::Good {
