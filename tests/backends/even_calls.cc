@@ -1,5 +1,7 @@
 // Is wrong in the calls in which odd_calls is right.
 // expect: suite=plain status=wrong reason="."
+// expect: suite=plain gates=numerics,latency status=wrong reason="."
+// expect: suite=plain gates=numerics,kernels,latency status=wrong reason="."
 #include "good.hpp"
 
 struct Mutant : attn::Good {

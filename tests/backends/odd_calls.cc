@@ -1,5 +1,7 @@
 // Is right in every other call.
 // expect: suite=plain status=wrong reason="."
+// expect: suite=plain gates=numerics,latency status=wrong reason="."
+// expect: suite=plain gates=numerics,kernels,latency status=wrong reason="."
 #include "good.hpp"
 
 struct Mutant : attn::Good {
