@@ -1,5 +1,7 @@
 #include "cli/baseline_lookup.hpp"
 
+#include <set>
+
 #include "cli/option_values.hpp"
 #include "report/printable.hpp"
 
@@ -30,9 +32,36 @@ Baseline baseline_of(const RunResult& run, const Row& row, const std::string& re
   return baseline;
 }
 
+namespace {
+
+void keep_what_was_not_measured(Baseline& now, const Baseline& before) {
+  if (now.device_ns.empty()) {
+    now.instrument = before.instrument;
+    now.device_ns = before.device_ns;
+    now.span_ns = before.span_ns;
+    now.host_ns = before.host_ns;
+  }
+  if (now.counts == Counts{}) {
+    now.counts = before.counts;
+    now.kernels = before.kernels;
+    now.kernel_path = before.kernel_path;
+  }
+  if (!now.memory.peak_bytes) now.memory = before.memory;
+  if (!now.numerics.max_abs_error) now.numerics = before.numerics;
+}
+
+}  // namespace
+
 BaselineUpdate record(const BaselineStore& store, const RunResult& run, const std::vector<const Row*>& rows, const std::string& reason) {
+  std::set<std::string> suites;
+  for (const Row* row : rows) suites.insert(row->measurement.suite);
+  const BaselineLookup lookup(store, {suites.begin(), suites.end()});
   std::vector<Baseline> baselines;
-  for (const Row* row : rows) baselines.push_back(baseline_of(run, *row, reason));
+  for (const Row* row : rows) {
+    baselines.push_back(baseline_of(run, *row, reason));
+    const Baseline* before = lookup.times(row->measurement);
+    if (before && row->measurement.status == Status::ok) keep_what_was_not_measured(baselines.back(), *before);
+  }
   return store.update(baselines, run.environments);
 }
 

@@ -29,7 +29,7 @@ class BaselineLookup : public BaselineSource {
 
 // The row as a baseline; `reason` is why it was accepted, when somebody had to say.
 Baseline baseline_of(const RunResult& run, const Row& row, const std::string& reason = "");
-// Adds the rows to the files, with the run's environments in new files' heads.
+// Adds the rows to the files, with the run's environments in new files' heads. What a run with fewer gates did not measure stays as the files have it.
 BaselineUpdate record(const BaselineStore& store, const RunResult& run, const std::vector<const Row*>& rows, const std::string& reason = "");
 // "3 added, 1 changed, 12 unchanged" and the files that were written, one line each.
 std::string update_text(const BaselineUpdate& update);

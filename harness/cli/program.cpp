@@ -45,7 +45,8 @@ void refuse_extras(const CLI::App& app) {
 
 // `attn-regress SUITE...` is `attn-regress run SUITE...`.
 std::vector<std::string> with_subcommand(std::vector<std::string> words, const std::vector<Subcommand>& subcommands) {
-  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "--version") return words;
+  if (words.empty()) throw Error("found neither a suite nor a subcommand; for example: attn-regress suites/llama.yaml; see attn-regress --help");
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "--version") return words;
   for (const Subcommand& subcommand : subcommands)
     if (words[0] == subcommand.app->get_name()) return words;
   std::error_code ignored;

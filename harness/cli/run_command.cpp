@@ -54,12 +54,16 @@ ExitCode show_plan(const std::vector<PlannedSuite>& planned, const Canvas& canva
   return count > 0 ? ExitCode::pass : ExitCode::cannot_judge;
 }
 
-// New rows and improved ones. A row that passed keeps its baseline, or a slow creep would carry it along; one that failed needs `baseline accept`.
-std::vector<const Row*> rows_to_update(const RunResult& run) {
+// New rows, improved ones, and those that passed by counts alone because this platform's baseline has no time. A row that passed keeps its baseline, or a slow
+// creep would carry it along; one that failed needs `baseline accept`.
+std::vector<const Row*> rows_to_update(const RunResult& run, const BaselineLookup& lookup) {
   std::vector<const Row*> rows;
   for (const Row& row : run.rows) {
     const Outcome outcome = row.verdict.outcome;
-    if (row.measurement.status == Status::ok && (outcome == Outcome::no_baseline || outcome == Outcome::improved)) rows.push_back(&row);
+    const Baseline* baseline = lookup.times(row.measurement);
+    const bool lacks_time = !baseline || (baseline->device_ns.empty() && !times(row.measurement.blocks, &Block::device_ns).empty());
+    const bool takes = outcome == Outcome::no_baseline || outcome == Outcome::improved || (outcome == Outcome::pass && lacks_time);
+    if (row.measurement.status == Status::ok && takes) rows.push_back(&row);
   }
   return rows;
 }
@@ -99,7 +103,7 @@ ExitCode run_suites(Arguments arguments) {
   const RunResult result = run(std::move(head), planned, options, rules, lookup, observers, interrupted);
 
   report(result, arguments, json);
-  if (arguments.update_baseline && result.exit != ExitCode::interrupted) print(stderr, update_text(record(baselines, result, rows_to_update(result))));
+  if (arguments.update_baseline && result.exit != ExitCode::interrupted) print(stderr, update_text(record(baselines, result, rows_to_update(result, lookup))));
   return result.exit;
 }
 

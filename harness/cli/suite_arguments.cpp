@@ -53,7 +53,11 @@ std::string suite_name(const std::string& name_or_file) {
 std::string parse_filter(const std::string& text) {
   const std::string expression = text.substr(text.starts_with('-') ? 1 : 0);
   if (expression.empty()) throw Error("found no expression; an empty one would be found everywhere");
-  Pattern{expression};
+  try {
+    Pattern{expression};
+  } catch (const Error& error) {
+    throw Error(fmt::format("found {}: it {}", quote(text), error.what()));
+  }
   return text;
 }
 

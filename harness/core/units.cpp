@@ -42,7 +42,7 @@ std::string bytes_text(double bytes) {
 }
 
 std::string flops_text(double flops) {
-  static constexpr std::array units{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
+  static constexpr std::array units{"FLOP", "KFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
   return scaled(flops, 1000, units, false);
 }
 

@@ -56,10 +56,15 @@ class Groups {
     if (is_new) groups_.push_back({text, {}});
     groups_[it->second].rows.push_back(&row);
   }
-  std::string lines(const std::string& title, const TableOptions& options) const {
+  // A group of `all` rows names none of them.
+  std::string lines(const std::string& title, std::size_t all, const TableOptions& options) const {
     if (groups_.empty()) return "";
     std::string text = fmt::format("\n{}\n", paint(title, Tone::strong, options.color));
     for (std::size_t i = 0; i < std::min(kGroups, groups_.size()); ++i) {
+      if (groups_[i].rows.size() == all && all > kRowsNamed) {
+        text += fmt::format("  all {} rows: {}\n", all, printable(groups_[i].text));
+        continue;
+      }
       text += fmt::format("  {} x {}\n", groups_[i].rows.size(), printable(groups_[i].text));
       for (std::size_t k = 0; k < std::min(kRowsNamed, groups_[i].rows.size()); ++k) {
         const Measurement& m = groups_[i].rows[k]->measurement;
@@ -93,7 +98,9 @@ std::string findings(const RunResult& run, const TableOptions& options) {
       left_out.add(fmt::format("{}: {}", word(row.verdict.outcome), reason.empty() ? "no reason given" : reason), row);
     for (const std::string& gate : row.verdict.not_judged) not_judged.add(gate, row);
   }
-  text += left_out.lines("skipped or unsupported", options) + not_judged.lines("gates not judged", options);
+  const auto is_judged = [](const Row& row) { return !row.measurement.control; };
+  const auto all = static_cast<std::size_t>(std::count_if(run.rows.begin(), run.rows.end(), is_judged));
+  text += left_out.lines("skipped or unsupported", all, options) + not_judged.lines("gates not judged", all, options);
   for (const std::string& warning : run.warnings) text += fmt::format("\n{}{}\n", paint("warning: ", Tone::warning, options.color), printable(warning));
   return text;
 }

@@ -77,8 +77,11 @@ std::string printable(std::string_view text, std::size_t columns) {
   text = text.substr(0, 16 * kLongest);
   for (std::size_t at = 0; at < text.size();) {
     if (is_blank(text[at])) {
+      const std::size_t start = at;
       while (at < text.size() && is_blank(text[at])) ++at;
-      if (!clean.empty() && at < text.size()) clean += ' ';
+      const std::string_view blanks = text.substr(start, at - start);
+      const bool plain = blanks.find_first_not_of(' ') == std::string_view::npos;
+      if (!clean.empty() && at < text.size()) clean += plain ? blanks : " ";
       continue;
     }
     const auto [character, size] = decode(text.substr(at));

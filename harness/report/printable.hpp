@@ -8,7 +8,7 @@
 
 namespace attn {
 
-// One harmless line of at most `columns` columns (0 = 4096; longer text ends with "…"). White space becomes one blank; control characters, bidi marks and
+// One harmless line of at most `columns` columns (0 = 4096; longer text ends with "…"). A line end or tab becomes one blank; control characters, bidi marks and
 // invisible characters are spelled out ("\x1b", "\u202e"); bytes that are not UTF-8 become U+FFFD.
 std::string printable(std::string_view text, std::size_t columns = 0);
 // The last `count` lines that are not blank, each printable.

@@ -86,7 +86,11 @@ std::map<Outcome, std::size_t> outcome_counts(const RunResult& run) {
 std::string exit_meaning(const RunResult& run) {
   const auto text = [&](std::string_view meaning) { return fmt::format("exit {}: {}", static_cast<int>(run.exit), meaning); };
   switch (run.exit) {
-    case ExitCode::pass: return text("pass");
+    case ExitCode::pass: {
+      const auto counts = outcome_counts(run);
+      const auto missing = counts.find(Outcome::no_baseline);
+      return text(missing == counts.end() ? "pass" : "pass; " + rows_text(missing->second) + " had no baseline to be held against");
+    }
     case ExitCode::gate_failed: {
       std::size_t failed = 0;
       for (const auto& [outcome, count] : outcome_counts(run)) failed += exit_code(outcome) == 1 ? count : 0;

@@ -8,7 +8,7 @@
 #include "report/row_values.hpp"
 #include "core/units.hpp"
 
-// How to read a cell: "?" = measured, but this could not be counted; empty = there was nothing to measure.
+// How to read a cell: "?" = it ran, but this could not be counted; empty = not measured.
 
 namespace attn {
 namespace {
@@ -37,13 +37,13 @@ std::vector<GridCell> cells(const Row& row) {
   const auto host = notable_host_ns(m);
   return {{m.backend, Tone::plain},
           {std::string(word(row.verdict.outcome)), tone_of(row.verdict.outcome)},
-          {device ? duration_text(*device) : ran ? "?" : "", Tone::plain},
+          {device ? duration_text(*device) : "", Tone::plain},
           {ratio ? change_text(*ratio) : "", Tone::plain},
           {host ? duration_text(*host) : "", Tone::plain},
           {ran ? count_text(m.counts.kernels) : "", Tone::plain},
           {ran ? copies_text(m.counts) : "", Tone::plain},
           {m.kernel_path ? std::string(word(*m.kernel_path)) : ran ? "?" : "", Tone::plain},
-          {m.numerics.max_abs_error ? error_text(*m.numerics.max_abs_error) : ran && !m.control ? "?" : "", Tone::plain},
+          {m.numerics.max_abs_error ? error_text(*m.numerics.max_abs_error) : "", Tone::plain},
           {row.verdict.reason.empty() ? m.reason : row.verdict.reason, Tone::dim}};
 }
 

@@ -25,7 +25,7 @@ TEST(Printable, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(printable("\xE2\x82"), "\uFFFD\uFFFD");          // cut off
 }
 
-TEST(Printable, MakesOneLine) { EXPECT_EQ(printable("  two\r\n\tlines \n"), "two lines"); }
+TEST(Printable, MakesOneLine) { EXPECT_EQ(printable("  two\r\n\tlines  apart \n"), "two lines  apart"); }
 
 TEST(Printable, LeavesGoodTextAlone) { EXPECT_EQ(printable("größer ≥ 注意 🙂"), "größer ≥ 注意 🙂"); }
 

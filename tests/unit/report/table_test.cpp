@@ -104,6 +104,13 @@ TEST(Table, ShowsWhatACrashedBackendPrintedLast) {
   EXPECT_THAT(table(run({one}, ExitCode::gate_failed), {}), AllOf(HasSubstr("    SIGSEGV in phase bare\n    | start\n    | reading \\x1b[31mmask\n")));
 }
 
+TEST(Table, NamesNoRowWhereAReasonHoldsForAll) {
+  std::vector<Row> rows;
+  for (const char* backend : {"a", "b", "c", "d"}) rows.push_back(row(backend, Outcome::pass));
+  for (Row& each : rows) each.verdict.not_judged = {"latency: switched off"};
+  EXPECT_THAT(table(run(rows), {}), HasSubstr("  all 4 rows: latency: switched off\n\n4 pass"));
+}
+
 TEST(Table, NamesTheDatabase) {
   TableOptions options;
   options.database = ".attn-regress/history.db";
