@@ -58,15 +58,18 @@ ExitCode record_run(const Arguments& arguments) {
   }
   if (rows.empty()) throw Error(fmt::format("run {} holds no row of suite {} that a baseline could be made of", run.run_id, quote(suite)));
   print(stdout, update_text(record(BaselineStore(arguments.directory), run, rows)));
-  if (left_out > 0) print(stderr, fmt::format("left out: {} rows that failed or could not be judged; `baseline accept --reason TEXT` takes right results that changed\n", left_out));
+  if (left_out > 0)
+    print(stderr, fmt::format("left out: {} rows that failed or could not be judged; `baseline accept --reason TEXT` takes right results that changed\n",
+                              left_out));
   return ExitCode::pass;
 }
 
 ExitCode show(const Arguments& arguments) {
   const BaselineStore store(arguments.directory);
   const std::vector<std::string> suites = arguments.suite.empty() ? store.suites() : std::vector{suite_name(arguments.suite)};
-  Grid grid({{"backend", false, false, 0}, {"status", false, false, 3}, {"device time", true, false, 0}, {"kernels", true, false, 0}, {"copies", true, false, 0},
-             {"path", false, false, 2}, {"recorded", false, false, 4}, {"commit", false, false, 5}, {"accepted", false, true, 1}}, 2);
+  Grid grid({{"backend", false, false, 0}, {"status", false, false, 3}, {"device time", true, false, 0}, {"kernels", true, false, 0},
+             {"copies", true, false, 0}, {"path", false, false, 2}, {"recorded", false, false, 4}, {"commit", false, false, 5}, {"accepted", false, true, 1}},
+            2);
   bool any = false;
   const auto count = [](const std::optional<CountRange>& range) { return range ? to_string(*range) : "?"; };
   for (const std::string& suite : suites) {
@@ -78,8 +81,8 @@ ExitCode show(const Arguments& arguments) {
       any = true;
       grid.add({{row.backend, Tone::plain}, {std::string(word(row.status)), Tone::plain}, {device ? duration_text(*device) : "?", Tone::plain},
                 {count(row.counts.kernels), Tone::plain}, {count(row.counts.copies), Tone::plain},
-                {row.kernel_path ? std::string(word(*row.kernel_path)) : "?", Tone::plain}, {row.recorded_at, Tone::dim}, {row.commit_id.substr(0, 10), Tone::dim},
-                {row.accepted, Tone::plain}});
+                {row.kernel_path ? std::string(word(*row.kernel_path)) : "?", Tone::plain}, {row.recorded_at, Tone::dim},
+                {row.commit_id.substr(0, 10), Tone::dim}, {row.accepted, Tone::plain}});
     }
   }
   if (!any) throw Error(fmt::format("{}: holds no baseline{}", arguments.directory, arguments.suite.empty() ? "" : " of suite " + quote(suites.front())));
@@ -123,8 +126,8 @@ ExitCode diff(const Arguments& arguments) {
 // A result that is right but changed. What is wrong, crashed or was not measured cannot be accepted.
 bool is_acceptable(const Row& row) {
   const Outcome outcome = row.verdict.outcome;
-  const bool changed = outcome == Outcome::regressed || outcome == Outcome::improved || outcome == Outcome::undecided || outcome == Outcome::environment_shift ||
-                       outcome == Outcome::waived || outcome == Outcome::no_baseline;
+  const bool changed = outcome == Outcome::regressed || outcome == Outcome::improved || outcome == Outcome::undecided ||
+                       outcome == Outcome::environment_shift || outcome == Outcome::waived || outcome == Outcome::no_baseline;
   return changed && (row.measurement.status == Status::ok || row.measurement.status == Status::unsupported);
 }
 
@@ -143,8 +146,10 @@ ExitCode accept(const Arguments& arguments) {
   for (const Row& row : run.rows)
     if (shifted && row.measurement.control && row.measurement.status == Status::ok) rows.push_back(&row);
   for (const Row* row : refused)
-    print(stderr, fmt::format("not accepted: {} {}: {}\n", printable(row->measurement.backend), printable(row->measurement.case_id), word(row->verdict.outcome)));
-  if (rows.empty()) throw Error(fmt::format("run {} holds no row to accept: one whose result is right, but changed or new, and that the options select", run.run_id));
+    print(stderr, fmt::format("not accepted: {} {}: {}\n", printable(row->measurement.backend), printable(row->measurement.case_id),
+                              word(row->verdict.outcome)));
+  if (rows.empty())
+    throw Error(fmt::format("run {} holds no row to accept: one whose result is right, but changed or new, and that the options select", run.run_id));
   print(stdout, update_text(record(BaselineStore(arguments.directory), run, rows, arguments.reason)));
   return ExitCode::pass;
 }

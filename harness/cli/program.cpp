@@ -90,8 +90,8 @@ ExitCode parse_and_act(std::vector<std::string> words) {
 }
 
 int internal_error(const std::string& what) {
-  complain(fmt::format("internal error: {}\nThis is a fault of attn-regress {}: please report it with this message and the command that led to it.", printable(what),
-                       ATTN_VERSION));
+  complain(fmt::format("internal error: {}\nThis is a fault of attn-regress {}: please report it with this message and the command that led to it.",
+                       printable(what), ATTN_VERSION));
   return static_cast<int>(ExitCode::internal_error);
 }
 

@@ -8,8 +8,8 @@
 
 namespace attn {
 
-// One harmless line of at most `columns` columns (0 = 4096; longer text ends with "…"). A line end or tab becomes one blank; control characters, bidi marks and
-// invisible characters are spelled out ("\x1b", "\u202e"); bytes that are not UTF-8 become U+FFFD.
+// One harmless line of at most `columns` columns (0 = 4096; longer text ends with "…"). A line end or tab becomes one blank; control characters, bidi
+// marks and invisible characters are spelled out ("\x1b", "\u202e"); bytes that are not UTF-8 become U+FFFD.
 std::string printable(std::string_view text, std::size_t columns = 0);
 // The last `count` lines that are not blank, each printable.
 std::vector<std::string> printable_tail(std::string_view text, std::size_t count, std::size_t columns = 0);

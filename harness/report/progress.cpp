@@ -23,7 +23,14 @@ void Progress::trial_started(const Trial& trial, Phase phase) {
   show(trial, std::string(word(phase)));
 }
 
-void Progress::remeasuring(const Trial& trial, std::size_t block) { show(trial, fmt::format("measured again, block {}", block + 1)); }
+void Progress::remeasuring(const Trial& trial, std::size_t block) {
+  show(trial, fmt::format("measured again, block {}", block + 1));
+  // Elsewhere one line for all rows of a block: a log that falls silent looks like a run that hangs.
+  if (options_.rewrite || block == block_) return;
+  block_ = block;
+  std::fputs(fmt::format("measuring again, block {} ({} elapsed)\n", block + 1, elapsed_text(seconds(options_.now() - start_))).c_str(), stream_);
+  std::fflush(stream_);
+}
 
 void Progress::trial_measured(const Trial& trial, const Measurement& measurement) {
   begun_.insert(trial.index);

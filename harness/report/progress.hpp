@@ -41,6 +41,7 @@ class Progress : public RunObserver {
   std::chrono::steady_clock::time_point start_{};
   std::size_t trials_ = 0;
   std::set<std::int64_t> begun_, done_;
+  std::size_t block_ = 0;  // the one that is measured again
   bool line_shown_ = false;
 };
 

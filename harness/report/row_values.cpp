@@ -24,7 +24,8 @@ std::string why_not_judged(const RunResult& run) {
   if (!reasons.empty()) return reasons;
   for (const Row& row : run.rows)
     if (row.measurement.control && exit_code(row.verdict.outcome) == 5) return "a control row could not be measured";
-  if (const auto missing = counts.find(Outcome::no_baseline); missing != counts.end()) return rows_text(missing->second) + " without a baseline, which was required";
+  if (const auto missing = counts.find(Outcome::no_baseline); missing != counts.end())
+    return rows_text(missing->second) + " without a baseline, which was required";
   return counts.empty() ? "nothing matched, so nothing was judged" : "every row was skipped or unsupported, so nothing was judged";
 }
 

@@ -64,7 +64,8 @@ class BaselineCommand : public testing::Test {
     return loaded_->find_times(kCase, backend, DeviceType::cpu, "cpu.test.2t");
   }
 
-  std::string folder_ = testing::TempDir() + "baseline_command", out_, err_;
+  std::string folder_ = testing::TempDir() + "baseline_command." + testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::string out_, err_;
   std::int64_t index_ = 0;
   std::optional<SuiteBaselines> loaded_;
 };
@@ -82,8 +83,10 @@ TEST_F(BaselineCommand, RecordsWhatWasJudgedGoodAndLeavesTheRestOut) {
 }
 
 TEST_F(BaselineCommand, AcceptsRightResultsWithTheReasonAndNoWrongOnes) {
-  store("r1", "2025-01-01T00:00:00Z", {row("slow", Outcome::regressed, 1, 9000), row("bad", Outcome::wrong, 0, 1000, Status::wrong)});
+  store("r1", "2025-01-01T00:00:00Z", {row("slow", Outcome::regressed, 1, 9000), row("same", Outcome::pass, 0, 1000),
+                                       row("bad", Outcome::wrong, 0, 1000, Status::wrong)});
   EXPECT_EQ(command({"accept", "--reason", "safer"}), 0);
+  EXPECT_FALSE(baseline("same"));  // a row that passed keeps what it has
   ASSERT_TRUE(baseline("slow"));
   EXPECT_EQ(baseline("slow")->accepted, "safer");
   EXPECT_EQ(baseline("slow")->counts.copies, (CountRange{1, 1}));

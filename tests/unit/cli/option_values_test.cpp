@@ -31,7 +31,8 @@ TEST(Duration, CarriesAUnit) {
 }
 
 TEST(Duration, RefusesWhatIsNone) {
-  for (const char* text : {"60", "", "s", "-1s", "0s", "1e99h", "nans", "10min", " 1s", "1s ", "9999999h"}) EXPECT_NE(refusal(parse_duration, text), "") << text;
+  for (const char* text : {"60", "", "s", "-1s", "0s", "1e99h", "nans", "10min", " 1s", "1s ", "9999999h"})
+    EXPECT_NE(refusal(parse_duration, text), "") << text;
   EXPECT_THAT(refusal(parse_duration, "60"), HasSubstr("unit"));
 }
 
@@ -65,7 +66,7 @@ class PluginOption : public testing::Test {
     std::ofstream(folder_ + "/lib.so") << "x";
     std::ofstream(folder_ + "/a:b.so") << "x";
   }
-  std::string folder_ = testing::TempDir() + "plugin_option";
+  std::string folder_ = testing::TempDir() + "plugin_option." + testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 TEST_F(PluginOption, MayNameTheBackendInsideTheFile) {

@@ -23,7 +23,7 @@ class OutputFileTest : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   std::size_t files() { return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {})); }
-  std::string folder_ = testing::TempDir() + "output_file";
+  std::string folder_ = testing::TempDir() + "output_file." + testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 TEST_F(OutputFileTest, ReplacesTheFileOnlyWhenItIsWritten) {

@@ -55,10 +55,10 @@ TEST(Program, RefusesAnUnknownOptionOfANestedSubcommand) {
 }
 
 TEST(Program, TakesOneValuePerRepeatableOption) {
-  // Otherwise --backend would swallow the suite behind it.
-  const Printed found = run_words({"run", "--backend", "naive", "/no/such/suite.yaml"});
+  // Otherwise --backend would swallow the first of the suites behind it.
+  const Printed found = run_words({"run", "--backend", "naive", "/no/such/first.yaml", "/no/such/second.yaml"});
   EXPECT_EQ(found.code, 4);
-  EXPECT_THAT(found.err, HasSubstr("/no/such/suite.yaml"));
+  EXPECT_THAT(found.err, HasSubstr("/no/such/first.yaml"));
 }
 
 }  // namespace

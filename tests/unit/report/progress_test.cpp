@@ -61,6 +61,14 @@ TEST_F(ProgressTest, SaysNothingTwiceOfATrialThatIsMeasuredAgain) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
 }
 
+TEST_F(ProgressTest, WritesOneLineForABlockThatIsMeasuredAgain) {
+  Progress progress(file_.get(), options(false));
+  progress.planned(trials());
+  for (const std::size_t block : {1, 2})
+    for (const Trial& trial : trials()) progress.remeasuring(trial, block);
+  EXPECT_EQ(written(), "measuring again, block 2 (0s elapsed)\nmeasuring again, block 3 (0s elapsed)\n");
+}
+
 TEST_F(ProgressTest, RewritesOneLineThatFitsTheTerminal) {
   Progress progress(file_.get(), options(true));
   progress.planned(trials());
