@@ -8,24 +8,16 @@
 #include "report/printable.hpp"
 #include "report/row_values.hpp"
 #include "report/terminal.hpp"
-#include "core/units.hpp"
 
 namespace attn {
 namespace {
 
 constexpr std::size_t kOutputLines = 5, kRowsNamed = 3, kGroups = 20;
 
-std::string latency_text(const Finding& finding) {
-  if (!finding.ratio) return "";
-  std::string text = " [" + change_text(*finding.ratio);
-  if (finding.low && finding.high) text += fmt::format(", between {} and {}", change_text(*finding.low), change_text(*finding.high));
-  if (finding.threshold) text += ", allowed " + change_text(*finding.threshold);
-  return text + "]";
-}
-
 std::string line_of(const Row& row, const Finding& finding) {
-  std::string text = fmt::format("    {}: {}", printable(finding.metric), printable(finding.message));
-  if (finding.gate == Gate::latency) text += latency_text(finding);
+  // Most messages begin with the metric that they speak of.
+  const bool named = finding.metric.empty() || finding.message.starts_with(finding.metric);
+  std::string text = "    " + (named ? "" : printable(finding.metric) + ": ") + printable(finding.message);
   if (!finding.cause.empty()) text += "; possible cause: " + printable(finding.cause);
   if (finding.line > 0) text += " (" + printable(place_text(row.trial, finding.line)) + ")";
   return text + "\n";
