@@ -27,7 +27,7 @@ enum class Route { naive, naive_inplace, math };
 // Faults put in on purpose, for the self-test of the gates.
 struct Plants {
   bool copy = false;         // the scores are copied once more
-  double slow_softmax = 0;   // the softmax does this part of its work again
+  double slow_softmax = 0;   // from the second call on the softmax works on until the call has taken this part longer
   std::int64_t delay_us = 0; // the host sleeps before the first operation
 };
 
@@ -65,6 +65,8 @@ class Chain {
   }
 
   void run(const attn_call& call) {
+    const auto start = Clock::now();
+    extra_ = std::chrono::duration_cast<Clock::duration>(plants_.slow_softmax * own_);
     Arena arena(call.workspace);
     const Buffers buffers(arena, p_, route_, plants_);
     if (arena.used() > call.workspace_bytes) throw std::runtime_error("the workspace is smaller than supports asked for");
@@ -81,9 +83,12 @@ class Chain {
     else naive(call, q, k, buffers);
     gemm_pv(call, v, o);
     if (!in_place) write_back(call, o);
+    own_ = Clock::now() - start - extra_;
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   // Where everything lies in the workspace.
   struct Buffers {
     Buffers(Arena& arena, const attn_problem& p, Route route, const Plants& plants) {
@@ -308,11 +313,6 @@ class Chain {
   void softmax(const attn_call& call, bool policy) {
     each_row(call, "cpu_softmax", [&](std::int64_t b, std::int64_t h, std::int64_t i, float* row, int thread) {
       float total[2];  // sum, maximum
-      if (plants_.slow_softmax > 0) {
-        const auto n = static_cast<double>((b * p_.heads + h) * p_.seq_q + i);
-        const auto times = static_cast<std::int64_t>(std::floor((n + 1) * plants_.slow_softmax) - std::floor(n * plants_.slow_softmax));
-        for (std::int64_t t = 0; t < times; ++t) softmax_row_(row, sink_.data() + thread * p_.seq_kv, p_.seq_kv, total);
-      }
       softmax_row_(row, row, p_.seq_kv, total);
       const bool dead = total[0] == 0.0f;
       if (dead && policy) write_dead(b, row);
@@ -320,6 +320,9 @@ class Chain {
         float& lse = lse_[b * lse_strides_[0] + h * lse_strides_[1] + i * lse_strides_[2]];
         lse = dead || i >= rows_.queries(b) || rows_.keys(b) == 0 ? kMinusInfinity : total[1] + std::log(total[0]);
       }
+      if (extra_ > Clock::duration::zero())
+        for (const auto until = Clock::now() + extra_ * threads_.count() / rows_.count(); Clock::now() < until;)
+          softmax_row_(row, sink_.data() + thread * p_.seq_kv, p_.seq_kv, total);
     });
   }
 
@@ -339,6 +342,8 @@ class Chain {
   std::int64_t lse_strides_[3] = {};
   Threads threads_;
   std::vector<float> sink_;  // (threads, Skv): work done again goes here, not into the workspace, so that the fault stays one of time alone
+  std::chrono::duration<double, std::nano> own_{0};  // the last call's time without what was added
+  Clock::duration extra_{};                          // what is added to this call
   float* scores_ = nullptr;  // where the scores are now, within one run
   ForThisCpu<SoftmaxRow> softmax_row_;
   ForThisCpu<SoftcapRow> softcap_row_;

@@ -17,6 +17,7 @@ namespace attn {
 namespace {
 
 constexpr std::size_t kLongestLine = 64u << 20, kKeptOutput = 64u << 10;
+constexpr long long kLookEvery = 100;  // milliseconds between two looks at whether the child still lives
 
 struct Pipe {
   Descriptor read, write;
@@ -116,6 +117,11 @@ bool ChildProcess::read_some(int timeout_ms) {
   return true;
 }
 
+bool ChildProcess::dead() const {
+  siginfo_t info{};
+  return ending_ || (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_);
+}
+
 ChildProcess::Got ChildProcess::next(std::string& line, Clock::time_point deadline) {
   std::size_t searched = 0;
   for (;;) {
@@ -127,8 +133,11 @@ ChildProcess::Got ChildProcess::next(std::string& line, Clock::time_point deadli
     searched = buffered_records_.size();
     if (!records_ || searched > kLongestLine) return Got::closed;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return Got::deadline;
-    read_some(static_cast<int>(std::min<long long>(left + 1, 60'000)));
+    // What a dead child wrote is in the pipe already: read until nothing new comes.
+    const bool was_dead = dead();
+    if (left <= 0 && !was_dead) return Got::deadline;
+    read_some(was_dead ? 0 : static_cast<int>(std::min<long long>(left + 1, kLookEvery)));
+    if (was_dead && buffered_records_.size() == searched) return Got::closed;
   }
 }
 

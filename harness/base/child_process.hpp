@@ -41,7 +41,8 @@ class ChildProcess {
   void finish_requests() { requests_.reset(); }
 
   enum class Got { line, closed, deadline };
-  // Waits for the next record. `closed`: the child closed its records or died. A line longer than 64 MiB counts as `closed`.
+  // Waits for the next record. `closed`: the child closed its records, or it died (also when a grandchild holds them open). A line longer than 64 MiB counts
+  // as `closed`.
   Got next(std::string& line, Clock::time_point deadline);
 
   // Kills the whole group, waits for the child. Safe to call twice.
@@ -54,6 +55,7 @@ class ChildProcess {
 
  private:
   bool read_some(int timeout_ms);  // false: both pipes are closed
+  bool dead() const;               // ended, and not yet waited for
 
   pid_t pid_ = -1;
   std::optional<Ending> ending_;

@@ -8,7 +8,7 @@
 namespace attn {
 
 void add_baseline_directory(CLI::App& app, std::string& directory) {
-  directory = "baselines";
+  directory = kDefaultBaselines;
   add_value(app, "--baseline", directory, parse_text, "DIR", "Folder of the committed baselines; default baselines");
 }
 

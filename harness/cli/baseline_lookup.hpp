@@ -12,7 +12,8 @@
 
 namespace attn {
 
-// Adds `--baseline DIR`, default "baselines".
+inline constexpr const char* kDefaultBaselines = "baselines";  // under the working directory
+// Adds `--baseline DIR`.
 void add_baseline_directory(CLI::App& app, std::string& directory);
 
 class BaselineLookup : public BaselineSource {

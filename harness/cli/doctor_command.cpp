@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 
@@ -9,6 +10,7 @@
 #include "cli/commit.hpp"
 #include "cli/console.hpp"
 #include "cli/database_path.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/subcommands.hpp"
 #include "core/units.hpp"
 #include "report/grid.hpp"
@@ -16,6 +18,8 @@
 
 namespace attn {
 namespace {
+
+constexpr std::chrono::seconds kPatience{30};  // for a plugin to come up
 
 struct Arguments {
   std::string database;
@@ -85,9 +89,10 @@ ExitCode examine(const Arguments& arguments) {
     able = able && check.good;
   };
 
-  const PluginFacts engine = describe_plugin(installation, "");
-  require("engine", engine.fault.empty() ? Check{engine.environment.engine + ", " + installation.engine} : Check{engine.fault, false});
-  if (engine.fault.empty()) {
+  const std::atomic<bool>& interrupted = watch_interrupts();
+  const PluginFacts engine = describe_plugin(installation, "", kPatience, interrupted);
+  require("engine", !engine.fault ? Check{engine.environment.engine + ", " + installation.engine} : Check{engine.fault->reason, false});
+  if (!engine.fault) {
     state("machine", {machine_text(engine.environment)});
     state("system", {engine.environment.operating_system});
     state("arch, platform", {engine.environment.arch + ", " + engine.environment.platform});
@@ -101,9 +106,9 @@ ExitCode examine(const Arguments& arguments) {
 
   Grid backends({{"backend", false, false, 0}, {"version", false, false, 2}, {"device", false, false, 3}, {"file", false, false, 1}, {"can", false, true, 0}});
   std::size_t count = 0;
-  for (const PluginFacts& plugin : builtin_plugins(installation)) {
+  for (const PluginFacts& plugin : builtin_plugins(installation, kPatience, interrupted)) {
     const std::string file = std::filesystem::path(plugin.file).filename().string();
-    if (!plugin.fault.empty()) require("plugin " + file, {plugin.fault, false});
+    if (plugin.fault) require("plugin " + file, {plugin.fault->reason, false});
     for (const BackendFacts& backend : plugin.backends) {
       ++count;
       backends.add({{backend.name, Tone::plain}, {backend.version, Tone::plain}, {std::string(word(backend.device)), Tone::plain}, {file, Tone::dim},

@@ -39,8 +39,8 @@ std::string rows_text(const std::vector<Trial>& trials, const std::vector<TrialS
   return grid.text(canvas.columns, canvas.color);
 }
 
-std::string capabilities_text(const std::vector<Trial>& trials, const RunOptions& options, const Canvas& canvas) {
-  BackendResolver resolver(options.installation, options.plugins);
+std::string capabilities_text(const std::vector<Trial>& trials, const RunOptions& options, const std::atomic<bool>& interrupted, const Canvas& canvas) {
+  BackendResolver resolver(options, interrupted);
   Grid grid({{"backend", false, false, 0}, {"version", false, false, 1}, {"can", false, true, 0}});
   std::map<std::string, bool> seen;
   for (const Trial& trial : trials) {
@@ -49,7 +49,7 @@ std::string capabilities_text(const std::vector<Trial>& trials, const RunOptions
     std::string version, can = resolved.reason;
     if (resolved.reason.empty()) {
       const PluginFacts& facts = resolver.facts(resolved.plugin);
-      can = facts.fault.empty() ? "no backend " + resolved.name_in_file + " in " + resolved.plugin : facts.fault;
+      can = !facts.fault ? "no backend " + resolved.name_in_file + " in " + resolved.plugin : facts.fault->reason;
       for (const BackendFacts& backend : facts.backends)
         if (backend.name == resolved.name_in_file) {
           version = backend.version;
@@ -81,7 +81,7 @@ ExitCode list(const Arguments& arguments) {
   for (const TrialSupport& answer : answers) ++counts[answer.status];
   std::string sums;
   for (const auto& [status, count] : counts) sums += fmt::format("{}{} {}", sums.empty() ? "" : ", ", count, word(status));
-  print(stdout, fmt::format("{}\n{}\n{}\n", rows_text(trials, answers, canvas), capabilities_text(trials, options, canvas), sums));
+  print(stdout, fmt::format("{}\n{}\n{}\n", rows_text(trials, answers, canvas), capabilities_text(trials, options, interrupted, canvas), sums));
   return ExitCode::pass;
 }
 

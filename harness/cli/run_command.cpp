@@ -93,6 +93,9 @@ ExitCode run_suites(Arguments arguments) {
   options.commit_id = arguments.commit ? *arguments.commit : current_commit();
   options.command = command_line();
   options.today = today();
+  options.rules_file = arguments.rules;
+  if (arguments.baselines != kDefaultBaselines) options.baseline_directory = arguments.baselines;
+  if (arguments.update_baseline) options.first_blocks = options.most_blocks;  // what others are measured against is worth the time
 
   const std::atomic<bool>& interrupted = watch_interrupts();
   RunResult head = new_run(options);

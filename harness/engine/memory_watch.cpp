@@ -10,7 +10,7 @@ namespace attn {
 namespace {
 
 // The first calls fill pools, caches and thread stacks; a trend needs calls beyond them.
-constexpr std::size_t kSettling = 4, kFewest = 8;
+constexpr std::size_t kSettling = 4, kFewest = 7;
 
 std::int64_t resident_bytes() {
   long long total = 0, resident = 0;

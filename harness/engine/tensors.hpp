@@ -38,8 +38,9 @@ class Tensors {
   TensorView k() const { return k_.view; }
   TensorView v() const { return v_.view; }
   TensorView mask() const { return mask_.view; }  // empty without a mask tensor
-  // As o lies now: a backend with ATTN_FLAG_OWNS_OUTPUT may have pointed it elsewhere. Throws Error when it points nowhere.
-  TensorView output() const;
+  // As o lies now: a backend with ATTN_FLAG_OWNS_OUTPUT (`may_move`) may have pointed it elsewhere. Throws Error when it points nowhere, or was moved without
+  // the flag.
+  TensorView output(bool may_move) const;
   std::int64_t output_bytes() const { return static_cast<std::int64_t>(o_.storage->bytes()); }
 
  private:

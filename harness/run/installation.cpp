@@ -12,8 +12,6 @@
 namespace attn {
 namespace {
 
-using namespace std::chrono_literals;
-
 // FNV-1a over the file's bytes (Fowler, Noll, Vo); empty when it cannot be read.
 std::string fingerprint_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
@@ -41,26 +39,25 @@ std::vector<std::string> worker_command(const Installation& installation, const 
   return command;
 }
 
-PluginFacts describe_plugin(const Installation& installation, const std::string& file) {
-  const std::atomic<bool> never{false};
+PluginFacts describe_plugin(const Installation& installation, const std::string& file, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
   PluginFacts facts;
   facts.file = file;
   facts.fingerprint = fingerprint_of(file);
-  Worker worker(worker_command(installation, file), {30s, 30s}, never);
-  if (worker.fault()) facts.fault = worker.fault()->reason;
+  Worker worker(worker_command(installation, file), {patience, patience}, interrupted);
+  facts.fault = worker.fault();
   facts.environment = worker.facts().environment;
   facts.backends = worker.facts().backends;
   return facts;
 }
 
-std::vector<PluginFacts> builtin_plugins(const Installation& installation) {
+std::vector<PluginFacts> builtin_plugins(const Installation& installation, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(installation.backends, error))
     if (entry.path().extension() == ".so") files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   std::vector<PluginFacts> plugins;
-  for (const std::string& file : files) plugins.push_back(describe_plugin(installation, file));
+  for (const std::string& file : files) plugins.push_back(describe_plugin(installation, file, patience, interrupted));
   return plugins;
 }
 

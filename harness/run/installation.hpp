@@ -1,6 +1,9 @@
 #pragma once
 // Where the parts of an installed tree lie, and which backends came with it.
 
+#include <atomic>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,18 +24,18 @@ Installation this_installation();
 // The command line of a worker that serves `plugin` (empty: no backends at all).
 std::vector<std::string> worker_command(const Installation& installation, const std::string& plugin);
 
-// One plugin as a worker saw it. `fault` is set when it could not be loaded.
+// One plugin as a worker saw it. `fault` says what became of a worker that never came up: unsupported, crashed, timed_out, failed, and why.
 struct PluginFacts {
   std::string file;
   std::string fingerprint;  // of the file's contents: tells two builds apart
   Environment environment;
   std::vector<BackendFacts> backends;
-  std::string fault;
+  std::optional<MeasurementRecord> fault;
 };
 
 // Loads `file` in a worker process and asks what it holds; an empty `file` asks for the engine and the environment alone.
-PluginFacts describe_plugin(const Installation& installation, const std::string& file);
+PluginFacts describe_plugin(const Installation& installation, const std::string& file, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
 // Every built-in plugin, by file name.
-std::vector<PluginFacts> builtin_plugins(const Installation& installation);
+std::vector<PluginFacts> builtin_plugins(const Installation& installation, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
 
 }  // namespace attn

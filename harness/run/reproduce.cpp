@@ -30,7 +30,14 @@ std::string reproduce_command(const Suite& suite, const Trial& trial, const RunO
   for (const PluginOverride& override : options.plugins)
     if (override.backend == trial.backend.name)
       command += " --plugin " + shell_quoted(override.backend + "=" + override.file + (override.name_in_file.empty() ? "" : ":" + override.name_in_file));
-  if (options.max_cost_flops) command += fmt::format(" --max-cost {:g}GFLOP", *options.max_cost_flops / 1e9);
+  if (options.gates != RunOptions{}.gates) {
+    std::string gates;
+    for (const Gate gate : options.gates) gates += (gates.empty() ? "" : ",") + std::string(word(gate));
+    command += " --gates " + gates;
+  }
+  if (!options.rules_file.empty()) command += " --rules " + shell_quoted(options.rules_file);
+  if (!options.baseline_directory.empty()) command += " --baseline " + shell_quoted(options.baseline_directory);
+  if (options.max_cost_flops) command += fmt::format(" --max-cost {:.0f}FLOP", *options.max_cost_flops);
   if (options.seed != 1) command += fmt::format(" --seed {}", options.seed);
   return command;
 }

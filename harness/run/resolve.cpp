@@ -7,12 +7,11 @@
 
 namespace attn {
 
-BackendResolver::BackendResolver(const Installation& installation, const std::vector<PluginOverride>& overrides)
-    : installation_(installation), overrides_(overrides) {
-  const PluginFacts engine = describe_plugin(installation, "");
-  if (!engine.fault.empty()) throw Error("the engine does not start: " + engine.fault, Fault::internal);
+BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted) {
+  const PluginFacts engine = describe_plugin(options.installation, "", options.prepare_timeout, interrupted);
+  if (engine.fault && !interrupted) throw Error("the engine does not start: " + engine.fault->reason, Fault::internal);
   environment_ = engine.environment;
-  for (const PluginFacts& plugin : builtin_plugins(installation)) {
+  for (const PluginFacts& plugin : builtin_plugins(options.installation, options.prepare_timeout, interrupted)) {
     for (const BackendFacts& backend : plugin.backends) builtin_.emplace(backend.name, plugin.file);
     plugins_.emplace(plugin.file, plugin);
   }
@@ -20,7 +19,7 @@ BackendResolver::BackendResolver(const Installation& installation, const std::ve
 
 const PluginFacts& BackendResolver::facts(const std::string& plugin) {
   const auto found = plugins_.find(plugin);
-  return found != plugins_.end() ? found->second : plugins_.emplace(plugin, describe_plugin(installation_, plugin)).first->second;
+  return found != plugins_.end() ? found->second : plugins_.emplace(plugin, describe_plugin(options_.installation, plugin, options_.prepare_timeout, interrupted_)).first->second;
 }
 
 // The name inside the file: the one asked for, else the key's own, else the only one there is.
@@ -32,7 +31,7 @@ std::string BackendResolver::choose(const PluginFacts& facts, const std::string&
 
 ResolvedBackend BackendResolver::resolve(const BackendSpec& spec) {
   std::string file = spec.plugin, wanted = spec.plugin_name;
-  for (const PluginOverride& override : overrides_)
+  for (const PluginOverride& override : options_.plugins)
     if (override.backend == spec.name) {
       file = override.file;
       wanted = override.name_in_file;

@@ -19,7 +19,8 @@ struct ResolvedBackend {
 class BackendResolver {
  public:
   // Describes the built-in plugins and the overriding ones, each in a worker.
-  BackendResolver(const Installation& installation, const std::vector<PluginOverride>& overrides);
+  // `options` and `interrupted` must outlive it.
+  BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted);
 
   ResolvedBackend resolve(const BackendSpec& spec);
   // What is known of a plugin file; described when first asked for.
@@ -30,8 +31,8 @@ class BackendResolver {
  private:
   std::string choose(const PluginFacts& facts, const std::string& wanted, const std::string& key);
 
-  Installation installation_;
-  std::vector<PluginOverride> overrides_;
+  const RunOptions& options_;
+  const std::atomic<bool>& interrupted_;
   Environment environment_;
   std::map<std::string, PluginFacts> plugins_;         // by file
   std::map<std::string, std::string> builtin_;         // backend name -> file

@@ -57,7 +57,7 @@ class Run {
   Run(const std::vector<PlannedSuite>& suites, const RunOptions& options, const Rules& rules, const BaselineSource& baselines, RunObserver& observer,
       const std::atomic<bool>& interrupted)
       : options_(options), rules_(rules), baselines_(baselines), observer_(observer), interrupted_(interrupted),
-        resolver_(options.installation, options.plugins), started_(Clock::now()) {
+        resolver_(options, interrupted), started_(Clock::now()) {
     environments_.push_back(resolver_.environment());
     for (const PlannedSuite& planned : suites) {
       for (const Trial& trial : planned.trials) add_job(planned.suite, trial);
@@ -122,7 +122,7 @@ class Run {
     if (plugin.empty()) return 0;
     if (const auto known = environment_by_plugin_.find(plugin); known != environment_by_plugin_.end()) return known->second;
     const PluginFacts& facts = resolver_.facts(plugin);
-    Environment environment = facts.fault.empty() ? facts.environment : environments_.front();
+    Environment environment = !facts.fault ? facts.environment : environments_.front();
     environment.libraries[plugin.substr(plugin.rfind('/') + 1)] = {facts.fingerprint, plugin};
     environments_.push_back(std::move(environment));
     return environment_by_plugin_[plugin] = environments_.size() - 1;
@@ -150,16 +150,18 @@ class Run {
     for (Job* job : chosen) by_plugin[job->backend.plugin].push_back(job);
     for (auto& [plugin, jobs] : by_plugin) {
       std::unique_ptr<Worker> worker;
+      const std::optional<MeasurementRecord> fault = resolver_.facts(plugin).fault;  // it did not come up when it was described: not tried again
       for (Job* job : jobs) {
         if (interrupted_) return;
         if (options_.budget && Clock::now() - started_ > *options_.budget) {
           if (whole) settle(*job, Status::skipped, "the time of --budget was spent before this row; a larger --budget runs it");
           continue;
         }
-        if (!worker || (!worker->alive() && !worker->fault()))
+        if (!fault && (!worker || (!worker->alive() && !worker->fault())))
           worker = std::make_unique<Worker>(worker_command(options_.installation, plugin), Deadlines{options_.timeout, options_.prepare_timeout}, interrupted_);
         TrialAnswer answer;
-        if (worker->fault()) answer.record = *worker->fault();
+        if (fault) answer.record = *fault;
+        else if (worker->fault()) answer.record = *worker->fault();
         else answer = worker->run(request_for(*job, whole), [&](Phase phase) { observer_.trial_started(job->trial, phase); });
         if (interrupted_ && answer.record.status != Status::ok) return;
         take(*job, answer, whole);

@@ -36,10 +36,14 @@ struct RunOptions {
   bool require_baseline = false;
   std::string commit_id;
   std::vector<std::string> command;                                      // as typed, for the record
+  std::string rules_file, baseline_directory;                            // as given, for the reproducing commands; empty: the defaults
   std::string today;                                                     // ISO date, for waivers
 };
 
-inline constexpr double kCpuMaxCost = 20e9;  // flops of a case that a CPU runs without being asked to
+inline constexpr double kCpuMaxCost = 10e9;  // of a case that a CPU runs without being asked to
+// What a case costs in flops: its own, and kFlopsPerByte for each byte that it must move (decoding moves much and computes little).
+inline constexpr double kFlopsPerByte = 8;
+double cost(const Case& value);
 
 struct PlannedSuite {
   Suite suite;

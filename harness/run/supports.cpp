@@ -2,26 +2,24 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "core/units.hpp"
 #include "run/resolve.hpp"
 #include "run/run.hpp"
 #include "run/worker_process.hpp"
 
 namespace attn {
-namespace {
 
-std::string cost_text(double flops) { return fmt::format("{:.3g} GFLOP", flops / 1e9); }
-
-}  // namespace
+double cost(const Case& value) { return flops(value) + kFlopsPerByte * minimal_bytes(value); }
 
 std::string too_costly(const Case& value, DeviceType device, const RunOptions& options) {
   if (!options.max_cost_flops && device != DeviceType::cpu) return "";
-  const double most = options.max_cost_flops.value_or(kCpuMaxCost), cost = flops(value);
-  if (cost <= most) return "";
-  return fmt::format("{}, more than {}: --max-cost {:.0f}GFLOP runs it", cost_text(cost), cost_text(most), std::ceil(cost / 1e9));
+  const double most = options.max_cost_flops.value_or(kCpuMaxCost), needed = cost(value);
+  if (needed <= most) return "";
+  return fmt::format("costs {}, more than {}: --max-cost {:.0f}GFLOP runs it", flops_text(needed), flops_text(most), std::ceil(needed / 1e9));
 }
 
 std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOptions& options, const std::atomic<bool>& interrupted) {
-  BackendResolver resolver(options.installation, options.plugins);
+  BackendResolver resolver(options, interrupted);
   std::map<std::string, std::unique_ptr<Worker>> workers;
   std::vector<TrialSupport> answers;
   for (const Trial& trial : trials) {

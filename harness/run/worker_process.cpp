@@ -75,18 +75,25 @@ TrialAnswer Worker::run(const Request& request, const std::function<void(Phase)>
   child_.take_output();
   child_.send(dump_line(to_json(request)));
   std::string during = "before the first phase";
+  std::optional<Phase> reached;
   auto patience = deadlines_.prepare;
   for (;;) {
     auto record = next(patience, during, answer.record);
     if (!record) break;
     const auto belongs = [&](const auto& each) { return each.trial == request.trial; };
     if (const auto* start = std::get_if<StartedRecord>(&*record); start && belongs(*start)) {
+      reached = start->phase;
       during = fmt::format("in phase {}", word(start->phase));
       patience = start->phase == Phase::open ? deadlines_.prepare : deadlines_.phase;
       started(start->phase);
     } else if (const auto* block = std::get_if<BlockRecord>(&*record); block && belongs(*block)) {
       answer.blocks.push_back(block->block);
     } else if (auto* closing = std::get_if<MeasurementRecord>(&*record); closing && belongs(*closing)) {
+      // A backend that found the descriptor may forge an early success.
+      if (closing->status == Status::ok && request.numerics && !request.supports_only && reached != Phase::numerics) {
+        end(answer.record, Status::failed, fmt::format("the worker claimed success {}, before the answer was checked", during));
+        break;
+      }
       answer.record = std::move(*closing);
       break;
     } else {

@@ -268,6 +268,7 @@ struct Clocked {
       softmax_now = rest_now = {};
       const auto start = Clock::now();
       EXPECT_EQ(session.call(&ops), ATTN_OK);
+      if (n == 0) continue;  // the first call shows how long one takes
       call = std::min(call, Clock::now() - start);
       softmax = std::min(softmax, softmax_now);
       rest = std::min(rest, rest_now);
@@ -281,11 +282,12 @@ struct Clocked {
 
 double ratio(Clocked::Clock::duration a, Clocked::Clock::duration b) { return static_cast<double>(a.count()) / static_cast<double>(b.count()); }
 
-TEST(Planted, SlowDoublesTheSoftmaxAndNothingElse) {
+TEST(Planted, SlowDoublesTheCallInTheSoftmaxAlone) {
   NEED_PLUGIN("planted", "planted.slow");
   const Clocked plain("planted.slow", {"extra", "0%"}), slow("planted.slow"), slower("planted.slow", {"extra", "350%"});
-  EXPECT_GT(ratio(slow.softmax, plain.softmax), 1.5);
-  EXPECT_GT(ratio(slower.softmax, slow.softmax), 1.5);
+  EXPECT_GT(ratio(slow.call, plain.call), 1.6);
+  EXPECT_GT(ratio(slow.softmax, plain.softmax), 2.0);
+  EXPECT_GT(ratio(slower.call, slow.call), 1.5);
   EXPECT_LT(ratio(slower.rest, plain.rest), 2.0);
 }
 

@@ -64,6 +64,14 @@ TEST(ChildProcess, KillsTheWholeGroupAtTheDeadline) {
   EXPECT_TRUE(gone);
 }
 
+TEST(ChildProcess, IsKnownToBeDeadThoughAGrandchildHoldsItsRecords) {
+  ChildProcess child({"/bin/sh", "-c", "echo last >&4; sleep 1000 & exit 7"});
+  std::string line;
+  ASSERT_EQ(child.next(line, Clock::now() + 5s), Got::line);
+  EXPECT_EQ(child.next(line, Clock::now() + 5s), Got::closed);
+  EXPECT_EQ(child.wait(Clock::now() + 5s).exit_code, 7);
+}
+
 TEST(ChildProcess, SurvivesAFloodOfOutput) {
   ChildProcess child({"/bin/sh", "-c", "head -c 5000000 /dev/zero; echo done >&4"});
   std::string line;

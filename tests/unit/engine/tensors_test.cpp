@@ -124,11 +124,12 @@ TEST(Tensors, ReadAnOutputWhereABackendPutIt) {
   tensors.poison_output();
   std::vector<float> own(2 * 4 * 3 * 8, 2.5f);
   tensors.abi()->o->data = own.data();
-  EXPECT_EQ(tensors.output().load(1, 3, 2, 7), 2.5f);
+  EXPECT_EQ(tensors.output(true).load(1, 3, 2, 7), 2.5f);
+  EXPECT_THROW(tensors.output(false), Error);
   tensors.abi()->o->data = nullptr;
-  EXPECT_THROW(tensors.output(), Error);
+  EXPECT_THROW(tensors.output(true), Error);
   tensors.poison_output();
-  EXPECT_TRUE(std::isnan(tensors.output().load(1, 3, 2, 7)));
+  EXPECT_TRUE(std::isnan(tensors.output(false).load(1, 3, 2, 7)));
 }
 
 TEST(Tensors, RefuseWhatTheyCannotLayOut) {

@@ -16,9 +16,12 @@ TEST(Reproduce, RunsJustThatRow) {
   EXPECT_EQ(reproduce_command(suite, trial, options),
             "attn-regress run 'suites/my suite.yaml' --filter '^a\\+b/c:fp32/b1/h1/q1\\.k1/d64$' --backend naive");
   options.plugins = {{"naive", "./lib.so", "planted.copy"}, {"other", "./x.so", ""}};
+  options.gates = {Gate::copies, Gate::kernels};
+  options.rules_file = "r.yaml";
+  options.baseline_directory = "base lines";
   options.max_cost_flops = 50e9;
   options.seed = 3;
-  EXPECT_THAT(reproduce_command(suite, trial, options), testing::EndsWith("--backend naive --plugin naive=./lib.so:planted.copy --max-cost 50GFLOP --seed 3"));
+  EXPECT_THAT(reproduce_command(suite, trial, options), testing::EndsWith("--backend naive --plugin naive=./lib.so:planted.copy --gates kernels,copies --rules r.yaml --baseline 'base lines' --max-cost 50000000000FLOP --seed 3"));
 }
 
 TEST(Reproduce, QuotesForTheShell) {
@@ -37,8 +40,8 @@ TEST(TooCostly, NamesTheFlagThatRunsIt) {
   c.seq_q = c.seq_kv = 4096;
   c.head_dim = c.head_dim_v = 128;
   RunOptions options;
-  EXPECT_EQ(too_costly(c, DeviceType::cpu, options), "275 GFLOP, more than 20 GFLOP: --max-cost 275GFLOP runs it");
-  options.max_cost_flops = 275e9;
+  EXPECT_EQ(too_costly(c, DeviceType::cpu, options), "costs 276 GFLOP, more than 10.0 GFLOP: --max-cost 277GFLOP runs it");
+  options.max_cost_flops = 277e9;
   EXPECT_EQ(too_costly(c, DeviceType::cpu, options), "");
   options.max_cost_flops.reset();
   EXPECT_EQ(too_costly(c, DeviceType::cuda, options), "");

@@ -40,12 +40,12 @@ TEST(Worker, GivesPhasesBlocksAndTheClosingRecord) {
   BlockRecord block;
   block.trial = 7;
   block.block.device_ns = 5;
-  ScriptedWorker worker(kAwait + say(StartedRecord{7, Phase::open}) + say(StartedRecord{7, Phase::bare}) + say(block) + closing() + "read more <&3");
+  ScriptedWorker worker(kAwait + say(StartedRecord{7, Phase::open}) + say(StartedRecord{7, Phase::bare}) + say(block) + say(StartedRecord{7, Phase::numerics}) + closing() + "read more <&3");
   const TrialAnswer answer = worker.run();
   EXPECT_EQ(answer.record.status, Status::ok);
   ASSERT_EQ(answer.blocks.size(), 1u);
   EXPECT_EQ(answer.blocks[0].device_ns, 5);
-  EXPECT_THAT(worker.phases(), testing::ElementsAre(Phase::open, Phase::bare));
+  EXPECT_THAT(worker.phases(), testing::ElementsAre(Phase::open, Phase::bare, Phase::numerics));
   EXPECT_TRUE((*worker).alive());
 }
 
@@ -77,6 +77,11 @@ TEST(Worker, IsNotBelievedWhenItSpeaksNonsense) {
   EXPECT_EQ(nonsense.run().record.status, Status::failed);
   ScriptedWorker foreign(kAwait + closing(8) + "sleep 1");
   EXPECT_THAT(foreign.run().record.reason, HasSubstr("not asked for"));
+}
+
+TEST(Worker, IsNotBelievedWhenItClaimsSuccessBeforeTheCheck) {
+  ScriptedWorker forger(kAwait + say(StartedRecord{7, Phase::bare}) + closing() + "sleep 1");
+  EXPECT_THAT(forger.run().record.reason, HasSubstr("claimed success in phase bare"));
 }
 
 TEST(Worker, SaysWhyItNeverCameUp) {
