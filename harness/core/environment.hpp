@@ -20,6 +20,9 @@ struct LibraryVersion {
   bool operator==(const LibraryVersion&) const = default;
 };
 
+// The key of the plugin itself; its version is the file's name and a fingerprint of its contents.
+inline constexpr const char* kBackendLibrary = "backend";
+
 struct Environment {
   DeviceType device = DeviceType::cpu;
   std::string device_name;      // "AMD EPYC 7B13" or "NVIDIA H200"
@@ -30,7 +33,7 @@ struct Environment {
   std::int64_t cache_bytes = 0;  // last-level cache
   std::string operating_system;
   std::string engine;           // version and build id of the engine
-  std::map<std::string, LibraryVersion> libraries;
+  std::map<std::string, LibraryVersion> libraries;  // kBackendLibrary and what it brought along
   std::map<std::string, std::string> switches;  // environment variables that change what libraries do
 
   static void fields(auto& self, auto&& visit) {

@@ -23,7 +23,7 @@ std::string cause_of_change(const Baseline& baseline, const Environment& environ
     const bool was = before != baseline.libraries.end(), is = now != environment.libraries.end();
     const std::string from = was ? before->second.version : "not loaded", to = is ? now->second.version : "not loaded";
     if (from != to) changes.push_back(fmt::format("{} {} -> {}", name, from, to));
-    else if (was && is && before->second.path != now->second.path)
+    else if (was && is && before->second.path != now->second.path && !before->second.path.empty() && !now->second.path.empty())
       moved.push_back(fmt::format("{} {} from {} -> {}", name, from, before->second.path, now->second.path));
   }
   for (const std::string& name : keys_of(baseline.switches, environment.switches)) {

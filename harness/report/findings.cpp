@@ -12,7 +12,7 @@
 namespace attn {
 namespace {
 
-constexpr std::size_t kOutputLines = 5, kRowsNamed = 3, kGroups = 20;
+constexpr std::size_t kOutputLines = 5, kGroups = 20;
 
 std::string line_of(const Row& row, const Finding& finding) {
   // Most messages begin with the metric that they speak of.
@@ -40,41 +40,29 @@ std::string block(const Row& row, const TableOptions& options) {
   return text;
 }
 
-// Rows by what is said of them, in the order in which it is said first.
+// How many rows something is said of, in the order in which it is said first.
 class Groups {
  public:
-  void add(const std::string& text, const Row& row) {
+  void add(const std::string& text) {
     const auto [it, is_new] = index_.try_emplace(text, groups_.size());
-    if (is_new) groups_.push_back({text, {}});
-    groups_[it->second].rows.push_back(&row);
+    if (is_new) groups_.push_back({text, 0});
+    ++groups_[it->second].second;
   }
-  // A group of `all` rows names none of them.
+  // One line a reason: the table shows the rows. `all` is the number of rows that could have it.
   std::string lines(const std::string& title, std::size_t all, const TableOptions& options) const {
     if (groups_.empty()) return "";
     std::string text = fmt::format("\n{}\n", paint(title, Tone::strong, options.color));
     for (std::size_t i = 0; i < std::min(kGroups, groups_.size()); ++i) {
-      if (groups_[i].rows.size() == all && all > kRowsNamed) {
-        text += fmt::format("  all {} rows: {}\n", all, printable(groups_[i].text));
-        continue;
-      }
-      text += fmt::format("  {} x {}\n", groups_[i].rows.size(), printable(groups_[i].text));
-      for (std::size_t k = 0; k < std::min(kRowsNamed, groups_[i].rows.size()); ++k) {
-        const Measurement& m = groups_[i].rows[k]->measurement;
-        text += fmt::format("      {}  {}\n", printable(m.backend), printable(m.case_id));
-      }
-      if (groups_[i].rows.size() > kRowsNamed) text += fmt::format("      and {} more\n", groups_[i].rows.size() - kRowsNamed);
+      const auto& [reason, count] = groups_[i];
+      text += count == all && all > 1 ? fmt::format("  all {} rows: {}\n", all, printable(reason)) : fmt::format("  {} x {}\n", count, printable(reason));
     }
     if (groups_.size() > kGroups) text += fmt::format("  and {} more reasons\n", groups_.size() - kGroups);
     return text;
   }
 
  private:
-  struct Group {
-    std::string text;
-    std::vector<const Row*> rows;
-  };
   std::map<std::string, std::size_t> index_;
-  std::vector<Group> groups_;
+  std::vector<std::pair<std::string, std::size_t>> groups_;
 };
 
 }  // namespace
@@ -87,8 +75,8 @@ std::string findings(const RunResult& run, const TableOptions& options) {
   for (const Row& row : run.rows) {
     const std::string& reason = row.verdict.reason.empty() ? row.measurement.reason : row.verdict.reason;
     if (row.verdict.outcome == Outcome::skipped || row.verdict.outcome == Outcome::unsupported)
-      left_out.add(fmt::format("{}: {}", word(row.verdict.outcome), reason.empty() ? "no reason given" : reason), row);
-    for (const std::string& gate : row.verdict.not_judged) not_judged.add(gate, row);
+      left_out.add(fmt::format("{}: {}", word(row.verdict.outcome), reason.empty() ? "no reason given" : reason));
+    for (const std::string& gate : row.verdict.not_judged) not_judged.add(gate);
   }
   const auto is_judged = [](const Row& row) { return !row.measurement.control; };
   const auto all = static_cast<std::size_t>(std::count_if(run.rows.begin(), run.rows.end(), is_judged));

@@ -117,13 +117,13 @@ class Run {
     }
   }
 
-  // One environment per plugin: the machine's, with the plugin among the libraries.
+  // One environment per plugin: the worker's, and the plugin itself.
   std::size_t environment_of(const std::string& plugin) {
     if (plugin.empty()) return 0;
     if (const auto known = environment_by_plugin_.find(plugin); known != environment_by_plugin_.end()) return known->second;
     const PluginFacts& facts = resolver_.facts(plugin);
     Environment environment = !facts.fault ? facts.environment : environments_.front();
-    environment.libraries[plugin.substr(plugin.rfind('/') + 1)] = {facts.fingerprint, plugin};
+    environment.libraries[kBackendLibrary] = {plugin.substr(plugin.rfind('/') + 1) + " " + facts.fingerprint, plugin};
     environments_.push_back(std::move(environment));
     return environment_by_plugin_[plugin] = environments_.size() - 1;
   }
