@@ -222,7 +222,8 @@ std::optional<std::string> Tensors::damage() {
 
 TensorView Tensors::output(bool may_move) const {
   TensorView view = o_.view;
-  if (!o_.dl.data || !o_.dl.strides) throw Error("pointed o at no memory");
+  if (!o_.dl.data) throw Error("pointed o at no memory");
+  if (!o_.dl.strides) throw Error("gave o no strides");
   const bool moved = o_.dl.data != view.data || o_.dl.byte_offset != 0 || !std::equal(view.strides.begin(), view.strides.end(), o_.dl.strides);
   if (moved && !may_move) throw Error("moved o without the flag ATTN_FLAG_OWNS_OUTPUT");
   view.data = static_cast<std::byte*>(o_.dl.data) + o_.dl.byte_offset;

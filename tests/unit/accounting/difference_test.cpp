@@ -74,8 +74,8 @@ TEST(Difference, SaysADirectionThatIsNotDeviceToDevice) {
 TEST(SlowerOperations, AreNamedByTheTimeTheyCost) {
   const std::vector<Op> before{{"cpu_gemm_qk", 1'000'000}, {"cpu_scale", 100}, {"cpu_softmax", 1'200'000}};
   const std::vector<Op> now{{"cpu_gemm_qk", 1'050'000}, {"cpu_scale", 300}, {"cpu_softmax", 2'520'000}};
-  EXPECT_THAT(slower_operations(rows(before), rows(now), 1.1), ElementsAre("cpu_softmax 2.1x slower (1.2 ms -> 2.52 ms)", "cpu_scale 3.0x slower (100 ns -> 300 ns)"));
-  EXPECT_THAT(slower_operations(rows(before), rows(now), 1.04), testing::Contains("cpu_gemm_qk 5.0% slower (1 ms -> 1.05 ms)"));
+  EXPECT_THAT(slower_operations(rows(before), rows(now), 1.1), ElementsAre("cpu_softmax 2.1x slower (1.20 ms -> 2.52 ms)", "cpu_scale 3.0x slower (100 ns -> 300 ns)"));
+  EXPECT_THAT(slower_operations(rows(before), rows(now), 1.04), testing::Contains("cpu_gemm_qk 5.0% slower (1.00 ms -> 1.05 ms)"));
   EXPECT_THAT(slower_operations(rows(before), rows(before), 1.01), IsEmpty());
 }
 

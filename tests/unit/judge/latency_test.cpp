@@ -78,7 +78,7 @@ TEST(Latency, TheSlowerOperationIsNamed) {
   s.keep();
   s.calls(scene::in_place(2'520'000));
   s.slower(2.1);
-  EXPECT_THAT(s.verdict().reason, HasSubstr("allowed 25%: cpu_softmax 2.1x slower (1.2 ms -> 2.52 ms)"));
+  EXPECT_THAT(s.verdict().reason, HasSubstr("allowed 25%: cpu_softmax 2.1x slower (1.20 ms -> 2.52 ms)"));
   const Finding finding = s.verdict().findings[0];
   EXPECT_NEAR(*finding.ratio, 2.1, 0.01);
   EXPECT_LT(*finding.low, *finding.ratio);
@@ -99,7 +99,7 @@ TEST(Latency, DifferencesBelowTheFloorPass) {
   s.slower(2);
   s.input.gates.latency->floor_ns = 1.1e6;
   EXPECT_EQ(s.verdict().outcome, Outcome::pass);
-  EXPECT_THAT(s.verdict().reason, HasSubstr("below the floor of 1.1 ms"));
+  EXPECT_THAT(s.verdict().reason, HasSubstr("below the floor of 1.10 ms"));
   s.input.gates.latency->floor_ns = 0.9e6;
   EXPECT_EQ(s.verdict().outcome, Outcome::regressed);
 }
