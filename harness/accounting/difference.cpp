@@ -49,7 +49,9 @@ std::string direction(const std::string& name) {
 
 std::string what(const KernelRow& row) {
   if (row.kind == ActivityKind::kernel) return "kernel " + row.name;
-  const std::string kind = std::string(word(row.kind)) + (row.kind == ActivityKind::memcpy ? direction(row.name) : "");
+  // The driver's names ("Memcpy DtoD (Device -> Device)") say no more than kind and direction; a backend's own say which operation it was.
+  const bool own_name = !row.name.empty() && !row.name.starts_with("Mem") && !row.name.starts_with("[");
+  const std::string kind = std::string(word(row.kind)) + (own_name ? " " + row.name : row.kind == ActivityKind::memcpy ? direction(row.name) : "");
   return row.bytes ? fmt::format("{} of {} B", kind, *row.bytes) : kind + " of unknown size";
 }
 

@@ -14,7 +14,7 @@ struct Finding {
   std::optional<Gate> gate;      // empty: not of a gate (a status, a lost support)
   std::string metric;            // "kernels", "copies", "copy_bytes", "memsets", "kernel_path", "device_ns", "peak_bytes", "numerics", "status"
   Outcome outcome = Outcome::regressed;
-  std::string message;           // what was found, what is allowed: "+1 memcpy of 268435456 B after cpu_scale"
+  std::string message;           // what was found, what is allowed: "+1 memcpy cpu_memcpy_scores of 268435456 B after cpu_scale"
   std::optional<double> ratio, low, high;  // new/old with its interval, 1.0 means equal
   std::optional<double> threshold;         // the ratio or value that was allowed
   std::string cause;             // "torch 2.10 -> 2.11"; empty when nothing is known to have changed

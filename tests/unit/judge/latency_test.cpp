@@ -91,7 +91,7 @@ TEST(Latency, WhatWasAddedIsBlamedBeforeWhatGotSlower) {
   s.input.gates.enabled.erase(Gate::copies);
   s.calls(scene::with_copy());
   s.slower(2);
-  EXPECT_THAT(s.verdict().reason, HasSubstr("allowed 25%: +1 memcpy of 33554432 B after cpu_scale"));
+  EXPECT_THAT(s.verdict().reason, HasSubstr("allowed 25%: +1 memcpy cpu_memcpy_scores of 33554432 B after cpu_scale"));
 }
 
 TEST(Latency, DifferencesBelowTheFloorPass) {

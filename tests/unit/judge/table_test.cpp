@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Ok, Table, testing::Values(
     TableRow{"all faster", [](Scene& s) { s.slower(0.5); }, Outcome::improved, 0, "0.5x"},
     TableRow{"all slower", [](Scene& s) { s.slower(2); }, Outcome::regressed, 1, "device_ns 1.00 ms -> 2.00 ms, 2x"},
     TableRow{"fewer copies", [](Scene& s) { s.calls(scene::with_copy()); s.keep(); s.calls(scene::in_place()); }, Outcome::improved, 0, "copies 0, baseline 1"},
-    TableRow{"one more copy", [](Scene& s) { s.calls(scene::with_copy()); }, Outcome::regressed, 1, "copies 1, baseline 0: +1 memcpy of 33554432 B after cpu_scale"},
+    TableRow{"one more copy", [](Scene& s) { s.calls(scene::with_copy()); }, Outcome::regressed, 1, "copies 1, baseline 0: +1 memcpy cpu_memcpy_scores of 33554432 B after cpu_scale"},
     TableRow{"mixed: faster with one more copy", [](Scene& s) { s.calls(scene::with_copy()); s.slower(0.5); }, Outcome::regressed, 1, "copies 1, baseline 0"},
     TableRow{"an expectation fails", [](Scene& s) { s.calls(scene::with_copy()); s.keep(); s.input.expectations = {expecting({}, CountBound{0, 0})}; }, Outcome::regressed,
              1, "copies 1, expected 0: 1 x cpu_memcpy_scores of 33554432 B"},
