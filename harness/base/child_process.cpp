@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -34,6 +35,8 @@ struct Pipe {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);  // a crash is reported, not dumped into the user's folder
   // Sources may sit on 3 or 4 themselves: move them out of the way first.
   const int moved_requests = fcntl(requests, F_DUPFD_CLOEXEC, 10), moved_records = fcntl(records, F_DUPFD_CLOEXEC, 10);
   const int moved_failure = fcntl(failure, F_DUPFD_CLOEXEC, 10);
@@ -165,7 +168,8 @@ Ending ChildProcess::wait(Clock::time_point deadline) {
 }
 
 std::string ChildProcess::take_output() {
-  while (output_) {
+  // A few reads: a child that prints for ever must not hold its reader.
+  for (int reads = 0; output_ && reads < 64; ++reads) {
     const std::size_t before = captured_.size();
     read_some(0);
     if (captured_.size() == before) break;

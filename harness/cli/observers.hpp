@@ -19,8 +19,8 @@ class Observers : public RunObserver {
   void trial_started(const Trial& trial, Phase phase) override {
     for (RunObserver* each : observers_) each->trial_started(trial, phase);
   }
-  void trial_measured(const Trial& trial, const Measurement& measurement) override {
-    for (RunObserver* each : observers_) each->trial_measured(trial, measurement);
+  void trial_measured(const Trial& trial, const Measurement& measurement, const Environment& environment) override {
+    for (RunObserver* each : observers_) each->trial_measured(trial, measurement, environment);
   }
   void remeasuring(const Trial& trial, std::size_t block) override {
     for (RunObserver* each : observers_) each->remeasuring(trial, block);

@@ -109,6 +109,9 @@ int run_program(const std::vector<std::string>& words) {
     if (error.fault() == Fault::internal) return internal_error(error.what());
     complain(printable(error.what()));
     return static_cast<int>(ExitCode::usage_error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    complain(printable(error.what()));  // a path of the user's that cannot be looked at
+    return static_cast<int>(ExitCode::usage_error);
   } catch (const std::exception& error) {
     return internal_error(error.what());
   }

@@ -1,6 +1,7 @@
 // `attn-regress run`: measures suites, judges them, keeps everything, reports.
 
 #include <ctime>
+#include <functional>
 #include <memory>
 
 #include "cli/baseline_lookup.hpp"
@@ -16,6 +17,7 @@
 #include "core/units.hpp"
 #include "report/grid.hpp"
 #include "report/json.hpp"
+#include "report/printable.hpp"
 #include "report/progress.hpp"
 #include "report/table.hpp"
 #include "store/run_recorder.hpp"
@@ -68,11 +70,20 @@ std::vector<const Row*> rows_to_update(const RunResult& run, const BaselineLooku
   return rows;
 }
 
+// Publishing never changes the exit code: what cannot be written is said, and the verdict stands.
+void publish(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    print(stderr, fmt::format("attn-regress: the verdict stands, but: {}\n", printable(error.what())));
+  }
+}
+
 void report(const RunResult& result, const Arguments& arguments, OutputFile& json) {
-  json.write(run_json(result).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   std::FILE* stream = json.is_stdout() ? stderr : stdout;
   const Canvas canvas = canvas_of(stream, arguments.color);
   print(stream, table(result, {canvas.columns, canvas.color, database_path(arguments.database)}));
+  publish([&] { json.write(run_json(result).dump(1, ' ', false, Json::error_handler_t::replace) + "\n"); });
 }
 
 ExitCode run_suites(Arguments arguments) {
@@ -106,7 +117,8 @@ ExitCode run_suites(Arguments arguments) {
   const RunResult result = run(std::move(head), planned, options, rules, lookup, observers, interrupted);
 
   report(result, arguments, json);
-  if (arguments.update_baseline && result.exit != ExitCode::interrupted) print(stderr, update_text(record(baselines, result, rows_to_update(result, lookup))));
+  if (arguments.update_baseline && result.exit != ExitCode::interrupted)
+    publish([&] { print(stderr, update_text(record(baselines, result, rows_to_update(result, lookup)))); });
   return result.exit;
 }
 

@@ -21,6 +21,7 @@ struct Request {
   std::map<std::string, std::string> options;
   std::uint64_t seed = 1;
   bool supports_only = false;
+  bool control = false;                        // a control row: fixed work, no attention to check
   bool timing = true, accounting = true, numerics = true;
   std::int64_t min_calls = 5, max_calls = 100;  // of the timed phase
   std::int64_t timing_ns = 200'000'000;         // stop after min_calls once this much was spent
@@ -31,6 +32,7 @@ struct Request {
     visit("options", self.options);
     visit("seed", self.seed);
     visit("supports_only", self.supports_only);
+    visit("control", self.control);
     visit("timing", self.timing);
     visit("accounting", self.accounting);
     visit("numerics", self.numerics);

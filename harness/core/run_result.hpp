@@ -39,7 +39,8 @@ class RunObserver {
   virtual ~RunObserver() = default;
   virtual void planned([[maybe_unused]] const std::vector<Trial>& trials) {}
   virtual void trial_started([[maybe_unused]] const Trial& trial, [[maybe_unused]] Phase phase) {}
-  virtual void trial_measured([[maybe_unused]] const Trial& trial, [[maybe_unused]] const Measurement& measurement) {}
+  virtual void trial_measured([[maybe_unused]] const Trial& trial, [[maybe_unused]] const Measurement& measurement,
+                              [[maybe_unused]] const Environment& environment) {}
   virtual void remeasuring([[maybe_unused]] const Trial& trial, [[maybe_unused]] std::size_t block) {}
   virtual void finished([[maybe_unused]] const RunResult& result) {}
 };

@@ -32,7 +32,7 @@ class OpenTrial {
  public:
   OpenTrial(const attn_backend& backend, const Case& value, const attn_problem& problem, const attn_device_facts& device, const Request& request,
             CacheFlush& flush, std::uint64_t workspace_bytes)
-      : case_(value), request_(request), tensors_(value), flush_(flush), control_(backend.flags & ATTN_FLAG_CONTROL),
+      : case_(value), request_(request), tensors_(value), flush_(flush), control_(request.control),
         reports_(backend.flags & ATTN_FLAG_REPORTS_OPS), owns_output_(backend.flags & ATTN_FLAG_OWNS_OUTPUT) {
     tensors_.fill(request.seed);
     tensors_.poison_output();
@@ -200,8 +200,10 @@ MeasurementRecord run_trial(const attn_backend_list& backends, const Request& re
     } catch (const Error& error) {
       throw TrialEnd{Status::unsupported, error.what()};
     }
-    const bool control = backend->flags & ATTN_FLAG_CONTROL;
-    if (const std::uint64_t missing = problem.needs & ~backend->can; missing && !control)
+    // The parent says what a control row is: a flag of the code under test switches no check off.
+    if (request.control != static_cast<bool>(backend->flags & ATTN_FLAG_CONTROL))
+      throw TrialEnd{Status::unsupported, fmt::format("{} is {} control backend: fixed work that is no attention", request.backend, request.control ? "no" : "a")};
+    if (const std::uint64_t missing = problem.needs & ~backend->can; missing && !request.control)
       throw TrialEnd{Status::unsupported, fmt::format("{} cannot do: {}", request.backend, words_of_bits(missing))};
 
     write(StartedRecord{request.trial, Phase::open});

@@ -32,7 +32,7 @@ void Progress::remeasuring(const Trial& trial, std::size_t block) {
   std::fflush(stream_);
 }
 
-void Progress::trial_measured(const Trial& trial, const Measurement& measurement) {
+void Progress::trial_measured(const Trial& trial, const Measurement& measurement, const Environment&) {
   begun_.insert(trial.index);
   // A trial that is measured again to be sure has had its line.
   if (!done_.insert(trial.index).second || options_.rewrite) return;

@@ -25,7 +25,7 @@ class Progress : public RunObserver {
 
   void planned(const std::vector<Trial>& trials) override;
   void trial_started(const Trial& trial, Phase phase) override;
-  void trial_measured(const Trial& trial, const Measurement& measurement) override;
+  void trial_measured(const Trial& trial, const Measurement& measurement, const Environment& environment) override;
   void remeasuring(const Trial& trial, std::size_t block) override;
   void finished(const RunResult& result) override;
 

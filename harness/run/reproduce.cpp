@@ -38,6 +38,10 @@ std::string reproduce_command(const Suite& suite, const Trial& trial, const RunO
   if (!options.rules_file.empty()) command += " --rules " + shell_quoted(options.rules_file);
   if (!options.baseline_directory.empty()) command += " --baseline " + shell_quoted(options.baseline_directory);
   if (options.max_cost_flops) command += fmt::format(" --max-cost {:.0f}FLOP", *options.max_cost_flops);
+  const auto milliseconds = [](std::chrono::nanoseconds time) { return fmt::format("{}ms", std::chrono::ceil<std::chrono::milliseconds>(time).count()); };
+  if (options.timeout != RunOptions{}.timeout) command += " --timeout " + milliseconds(options.timeout);
+  if (options.prepare_timeout != RunOptions{}.prepare_timeout) command += " --prepare-timeout " + milliseconds(options.prepare_timeout);
+  if (options.require_baseline) command += " --require-baseline";
   if (options.seed != 1) command += fmt::format(" --seed {}", options.seed);
   return command;
 }

@@ -49,7 +49,8 @@ struct Job {
   std::vector<Expectation> expectations;
   RowFacts facts;
   std::size_t environment = 0;
-  bool done = false;  // nothing more to measure
+  bool measured = false;  // it came to its turn
+  bool done = false;      // nothing more to measure
 };
 
 class Run {
@@ -70,8 +71,8 @@ class Run {
     for (const Job& job : jobs_) trials.push_back(job.trial);
     observer_.planned(trials);
 
-    measure_all();
-    for (std::size_t block = 1; block < options_.most_blocks && !interrupted_; ++block) measure_again(block);
+    if (!interrupted_) measure_all();
+    for (std::size_t block = 1; block < options_.most_blocks && !interrupted_ && !budget_spent(); ++block) measure_again(block);
 
     result.environments = environments_;
     judge_all(result);
@@ -136,6 +137,7 @@ class Run {
     request.case_id = job.trial.id;
     request.options = job.trial.backend.options;
     request.seed = options_.seed;
+    request.control = job.measurement.control;
     const bool latency = gates.contains(Gate::latency);
     request.timing = latency || gates.contains(Gate::memory);
     if (!latency) request.timing_ns = 0;
@@ -143,6 +145,8 @@ class Run {
     request.numerics = whole && gates.contains(Gate::numerics);
     return request;
   }
+
+  bool budget_spent() const { return options_.budget && Clock::now() - started_ > *options_.budget; }
 
   // Runs the chosen jobs, plugin by plugin, each plugin's in one worker for as long as it lives; a plugin that does not come up is not tried again.
   void measure(const std::vector<Job*>& chosen, bool whole) {
@@ -153,7 +157,7 @@ class Run {
       const std::optional<MeasurementRecord> fault = resolver_.facts(plugin).fault;  // it did not come up when it was described: not tried again
       for (Job* job : jobs) {
         if (interrupted_) return;
-        if (options_.budget && Clock::now() - started_ > *options_.budget) {
+        if (budget_spent()) {
           if (whole) settle(*job, Status::skipped, "the time of --budget was spent before this row; a larger --budget runs it");
           continue;
         }
@@ -165,13 +169,14 @@ class Run {
         else answer = worker->run(request_for(*job, whole), [&](Phase phase) { observer_.trial_started(job->trial, phase); });
         if (interrupted_ && answer.record.status != Status::ok) return;
         take(*job, answer, whole);
-        observer_.trial_measured(job->trial, job->measurement);
+        observer_.trial_measured(job->trial, job->measurement, environments_[job->environment]);
       }
     }
   }
 
   void take(Job& job, TrialAnswer& answer, bool whole) {
     Measurement& m = job.measurement;
+    job.measured = true;
     m.blocks.insert(m.blocks.end(), answer.blocks.begin(), answer.blocks.end());
     if (!whole && answer.record.status == Status::ok) return;
     m.status = answer.record.status;
@@ -196,17 +201,19 @@ class Run {
   void settle(Job& job, Status status, const std::string& reason) {
     job.measurement.status = status;
     job.measurement.reason = reason;
-    job.done = true;
-    observer_.trial_measured(job.trial, job.measurement);
+    job.done = job.measured = true;
+    observer_.trial_measured(job.trial, job.measurement, environments_[job.environment]);
   }
 
+  // The control rows come first here and last in every further block: between the two lies whatever happened to the machine.
   void measure_all() {
-    std::vector<Job*> chosen;
+    std::vector<Job*> chosen, controls;
     for (Job& job : jobs_) {
       if (!job.backend.reason.empty()) settle(job, Status::unsupported, job.backend.reason);
       else if (const std::string why = too_costly(job.trial.value, job.measurement.device, options_); !why.empty()) settle(job, Status::skipped, why);
-      else chosen.push_back(&job);
+      else (job.measurement.control ? controls : chosen).push_back(&job);
     }
+    measure(controls, true);
     measure(chosen, true);
   }
 
@@ -218,10 +225,12 @@ class Run {
       if (timed && !job.measurement.control && (block < options_.first_blocks || wants_more_blocks(judge_input(job)))) chosen.push_back(&job);
     }
     if (chosen.empty()) return;
+    std::vector<Job*> controls;
     for (Job& job : jobs_)
-      if (job.measurement.control && job.measurement.status == Status::ok) chosen.push_back(&job);
-    for (Job* job : chosen) observer_.remeasuring(job->trial, block);
+      if (job.measurement.control && job.measurement.status == Status::ok) controls.push_back(&job);
+    for (const Job* job : chosen) observer_.remeasuring(job->trial, block);
     measure(chosen, false);
+    measure(controls, false);
   }
 
   JudgeInput judge_input(const Job& job) const {
@@ -263,7 +272,7 @@ class Run {
     std::vector<Outcome> outcomes;
     std::vector<Row> controls;
     for (Job& job : jobs_) {
-      if (interrupted_ && job.measurement.blocks.empty() && job.measurement.status == Status::ok) continue;  // never came to its turn
+      if (!job.measured) continue;  // interrupted before its turn
       Row row;
       if (job.measurement.control) row.verdict = control_verdict(job);
       else row.verdict = apply_waivers(judge(judge_input(job)), job.suite->waivers, job.facts, options_.today);
@@ -271,7 +280,7 @@ class Run {
       if (baseline && !baseline->device_ns.empty()) row.baseline_device_ns = median(baseline->device_ns);
       if (const Baseline* counts = baselines_.counts(job.measurement)) row.baseline_commit = counts->commit_id;
       row.environment = job.environment;
-      row.reproduce = reproduce_command(*job.suite, job.trial, options_);
+      if (!job.measurement.control) row.reproduce = reproduce_command(*job.suite, job.trial, options_);
       row.trial = job.trial;
       row.measurement = job.measurement;
       if (!job.measurement.control || row.verdict.outcome == Outcome::cannot_measure) outcomes.push_back(row.verdict.outcome);

@@ -29,6 +29,10 @@ std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOp
       answer = {Status::unsupported, backend.reason, {}};
       continue;
     }
+    if (const auto& fault = resolver.facts(backend.plugin).fault) {
+      answer = {fault->status, fault->reason, {}};
+      continue;
+    }
     std::unique_ptr<Worker>& worker = workers[backend.plugin];
     if (!worker || (!worker->alive() && !worker->fault()))
       worker = std::make_unique<Worker>(worker_command(options.installation, backend.plugin), Deadlines{options.timeout, options.prepare_timeout}, interrupted);

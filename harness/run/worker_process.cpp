@@ -86,7 +86,7 @@ TrialAnswer Worker::run(const Request& request, const std::function<void(Phase)>
       during = fmt::format("in phase {}", word(start->phase));
       patience = start->phase == Phase::open ? deadlines_.prepare : deadlines_.phase;
       started(start->phase);
-    } else if (const auto* block = std::get_if<BlockRecord>(&*record); block && belongs(*block)) {
+    } else if (const auto* block = std::get_if<BlockRecord>(&*record); block && belongs(*block) && answer.blocks.empty()) {
       answer.blocks.push_back(block->block);
     } else if (auto* closing = std::get_if<MeasurementRecord>(&*record); closing && belongs(*closing)) {
       // A backend that found the descriptor may forge an early success.

@@ -21,6 +21,8 @@ void throw_sqlite_error(const std::string& path, int code, const std::string& te
     case SQLITE_LOCKED: throw Error(fmt::format("{}: {}; another process holds it, try again when that is done", path, text));
     case SQLITE_READONLY:
     case SQLITE_PERM:
+    case SQLITE_CORRUPT:
+    case SQLITE_IOERR:
     case SQLITE_FULL: throw Error(fmt::format("{}: {}", path, text));
     default: throw Error(fmt::format("{}: {} (SQLite code {}) in: {}", path, text, code, doing), Fault::internal);
   }

@@ -43,7 +43,7 @@ std::string read_file(const fs::path& path) {
 void sync(const fs::path& path, int flags) {
   const Descriptor descriptor(::open(path.c_str(), flags | O_CLOEXEC));
   if (!descriptor || fsync(descriptor.get()) != 0)
-    throw Error(fmt::format("{}: cannot be written to disk: {}", path.string(), std::strerror(errno)), Fault::internal);
+    throw Error(fmt::format("{}: cannot be written to disk: {}", path.string(), std::strerror(errno)));
 }
 
 // The old file or the new one, never half of it: a temporary file in the same folder takes the name at the end.
@@ -53,7 +53,7 @@ void write_file(const fs::path& path, const std::string& text) {
     const std::string why = std::strerror(errno);
     std::error_code ignored;
     fs::remove(temporary, ignored);
-    return Error(fmt::format("{}: cannot be {}: {}", path.string(), doing, why), Fault::internal);
+    return Error(fmt::format("{}: cannot be {}: {}", path.string(), doing, why));
   };
   {
     std::ofstream out(temporary, std::ios::binary | std::ios::trunc);

@@ -102,21 +102,15 @@ void History::run_started(const RunResult& run) {
   transaction.commit();
 }
 
-MeasurementId History::add(const std::string& run_id, const Trial& trial, const Measurement& measurement) {
+MeasurementId History::add(const std::string& run_id, const Trial& trial, const Measurement& measurement, const Environment& environment) {
   Transaction transaction(database_);
-  Columns columns{{"run_id", run_id}};
+  Columns columns{{"run_id", run_id}, {"environment_id", environment_id(database_, environment)}};
   add_columns(measurement, columns);
   add_trial_columns(trial, columns);
   const std::int64_t id = insert(database_, "measurements", columns);
   insert_children(database_, id, measurement);
   transaction.commit();
   return MeasurementId{id};
-}
-
-void History::set_environment(MeasurementId id, const Environment& environment) {
-  Transaction transaction(database_);
-  update_measurement(database_, static_cast<std::int64_t>(id), {{"environment_id", environment_id(database_, environment)}});
-  transaction.commit();
 }
 
 void History::replace(MeasurementId measurement_id, const Measurement& measurement) {

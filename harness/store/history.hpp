@@ -50,8 +50,7 @@ class History {
   // --- Writing. Each call is one transaction: done as a whole or not at all. ---
   // Uses run_id, started_at, commit_id and command. A run is visible as unfinished until run_finished.
   void run_started(const RunResult& run);
-  MeasurementId add(const std::string& run_id, const Trial& trial, const Measurement& measurement);
-  void set_environment(MeasurementId id, const Environment& environment);
+  MeasurementId add(const std::string& run_id, const Trial& trial, const Measurement& measurement, const Environment& environment);
   // Puts `measurement`, re-measured with further blocks for example, in the place of what was stored; the verdict stays.
   void replace(MeasurementId id, const Measurement& measurement);
   // Stores the verdict, the baseline it was judged against and how to reproduce it; replaces an earlier verdict.

@@ -4,10 +4,10 @@ namespace attn {
 
 RunRecorder::RunRecorder(History& history, const RunResult& run) : history_(history), run_id_(run.run_id) { history_.run_started(run); }
 
-void RunRecorder::trial_measured(const Trial& trial, const Measurement& measurement) {
+void RunRecorder::trial_measured(const Trial& trial, const Measurement& measurement, const Environment& environment) {
   const auto [place, fresh] = stored_.try_emplace({trial.suite, trial.index});
   Stored& stored = place->second;
-  if (fresh) stored.id = history_.add(run_id_, trial, measurement);
+  if (fresh) stored.id = history_.add(run_id_, trial, measurement, environment);
   else if (stored.blocks != measurement.blocks.size() || stored.status != measurement.status) history_.replace(stored.id, measurement);
   stored.blocks = measurement.blocks.size();
   stored.status = measurement.status;
@@ -15,10 +15,8 @@ void RunRecorder::trial_measured(const Trial& trial, const Measurement& measurem
 
 void RunRecorder::finished(const RunResult& result) {
   for (const Row& row : result.rows) {
-    trial_measured(row.trial, row.measurement);
-    const MeasurementId id = stored_.at({row.trial.suite, row.trial.index}).id;
-    if (row.environment < result.environments.size()) history_.set_environment(id, result.environments[row.environment]);
-    history_.set_verdict(id, row);
+    trial_measured(row.trial, row.measurement, row.environment < result.environments.size() ? result.environments[row.environment] : Environment{});
+    history_.set_verdict(stored_.at({row.trial.suite, row.trial.index}).id, row);
   }
   RunResult own = result;
   own.run_id = run_id_;

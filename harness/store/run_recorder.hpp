@@ -14,7 +14,7 @@ namespace attn {
 class RunRecorder : public RunObserver {
  public:
   RunRecorder(History& history, const RunResult& run);
-  void trial_measured(const Trial& trial, const Measurement& measurement) override;
+  void trial_measured(const Trial& trial, const Measurement& measurement, const Environment& environment) override;
   void finished(const RunResult& result) override;
 
  private:

@@ -1,6 +1,6 @@
 // Every backend against the definition of attention, on shapes where public libraries went wrong: tile edges, strides, masks, empty sequences, dead rows.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <random>
@@ -107,8 +107,8 @@ TEST_P(Conformance, CausalInBothAlignments) {
       check(backend(), {.seq_q = seq_q, .seq_kv = seq_kv, .mask = Mask::causal, .alignment = alignment});
 }
 
-// R28: garbage came from views of K and V with a mask. One case, laid out in several ways, gives the same bits.
-TEST_P(Conformance, StrideTwinsGiveTheSameBits) {
+// R28: garbage came from views of K and V with a mask. One case, laid out in several ways, gives the same answer but for the order of BLAS' sums.
+TEST_P(Conformance, StrideTwinsAgree) {
   const auto output = [&](Stride kv, Stride q_and_o) {
     Problem problem({.heads = 16, .heads_kv = 1, .seq_q = 3, .seq_kv = 16, .head_dim = 128, .mask = Mask::boolean, .q = q_and_o, .k = kv, .v = kv, .o = q_and_o});
     const auto number = [](std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) { return std::sin(static_cast<double>(1 + b + 3 * h + 7 * s + 11 * d)); };
@@ -122,8 +122,8 @@ TEST_P(Conformance, StrideTwinsGiveTheSameBits) {
     return values;
   };
   const std::vector<double> contiguous = output(Stride::dense, Stride::dense);
-  for (const Stride kv : {Stride::sliced, Stride::transposed, Stride::expanded}) EXPECT_EQ(output(kv, Stride::dense), contiguous);
-  EXPECT_EQ(output(Stride::dense, Stride::sliced), contiguous);
+  for (const Stride kv : {Stride::sliced, Stride::transposed, Stride::expanded}) EXPECT_THAT(output(kv, Stride::dense), testing::Pointwise(testing::DoubleNear(2e-6), contiguous));
+  EXPECT_THAT(output(Stride::dense, Stride::sliced), testing::Pointwise(testing::DoubleNear(2e-6), contiguous));
 }
 
 TEST_P(Conformance, Windows) {

@@ -48,15 +48,15 @@ TEST_F(ProgressTest, WritesPlainLinesWithTheTimeThatIsLeft) {
   progress.planned(trials());
   progress.trial_started(trials()[0], Phase::bare);
   seconds_ += 10;
-  progress.trial_measured(trials()[0], measurement_);
+  progress.trial_measured(trials()[0], measurement_, {});
   EXPECT_EQ(written(), std::string("[1/3] naive ") + sample::kPrefill + ": ok 3.20 ms (10s elapsed, about 20s left)\n");
 }
 
 TEST_F(ProgressTest, SaysNothingTwiceOfATrialThatIsMeasuredAgain) {
   Progress progress(file_.get(), options(false));
   progress.planned(trials());
-  progress.trial_measured(trials()[0], measurement_);
-  progress.trial_measured(trials()[0], measurement_);
+  progress.trial_measured(trials()[0], measurement_, {});
+  progress.trial_measured(trials()[0], measurement_, {});
   const std::string text = written();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
 }
@@ -86,7 +86,7 @@ TEST_F(ProgressTest, NeutralisesWhatABackendSays) {
   progress.planned(trials());
   measurement_.status = Status::failed;
   measurement_.reason = "no\x1b[2J\nway";
-  progress.trial_measured(trials()[0], measurement_);
+  progress.trial_measured(trials()[0], measurement_, {});
   const std::string text = written();
   EXPECT_THAT(text, HasSubstr("failed"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));

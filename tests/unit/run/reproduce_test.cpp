@@ -20,8 +20,9 @@ TEST(Reproduce, RunsJustThatRow) {
   options.rules_file = "r.yaml";
   options.baseline_directory = "base lines";
   options.max_cost_flops = 50e9;
+  options.timeout = std::chrono::seconds(5);
   options.seed = 3;
-  EXPECT_THAT(reproduce_command(suite, trial, options), testing::EndsWith("--backend naive --plugin naive=./lib.so:planted.copy --gates kernels,copies --rules r.yaml --baseline 'base lines' --max-cost 50000000000FLOP --seed 3"));
+  EXPECT_THAT(reproduce_command(suite, trial, options), testing::EndsWith("--backend naive --plugin naive=./lib.so:planted.copy --gates kernels,copies --rules r.yaml --baseline 'base lines' --max-cost 50000000000FLOP --timeout 5000ms --seed 3"));
 }
 
 TEST(Reproduce, QuotesForTheShell) {

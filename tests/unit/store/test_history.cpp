@@ -19,7 +19,7 @@ using testing::SizeIs;
 // A whole run, as the recorder stores it.
 void store_run(History& history, const RunResult& run) {
   RunRecorder recorder(history, run);
-  for (const Row& row : run.rows) recorder.trial_measured(row.trial, row.measurement);
+  for (const Row& row : run.rows) recorder.trial_measured(row.trial, row.measurement, run.environments.at(row.environment));
   recorder.finished(run);
 }
 
@@ -89,7 +89,7 @@ TEST(History, ShowsAnUnfinishedRunAsSuch) {
   History history(folder / "h.db");
   RunResult run = test::sample_run("r1", "2026-01-01T00:00:00Z");
   history.run_started(run);
-  history.add("r1", run.rows[0].trial, run.rows[0].measurement);
+  history.add("r1", run.rows[0].trial, run.rows[0].measurement, run.environments.at(run.rows[0].environment));
   const auto runs = history.runs();
   ASSERT_THAT(runs, SizeIs(1));
   EXPECT_FALSE(runs[0].finished_at);
@@ -107,10 +107,10 @@ TEST(History, ReplacesAMeasurementThatGotFurtherBlocks) {
   RunResult run = test::sample_run("r1", "2026-01-01T00:00:00Z", 1);
   RunRecorder recorder(history, run);
   Row& row = run.rows[0];
-  recorder.trial_measured(row.trial, row.measurement);
+  recorder.trial_measured(row.trial, row.measurement, run.environments.at(row.environment));
   row.measurement.blocks.push_back(row.measurement.blocks[0]);
   row.measurement.blocks.back().device_ns = 9000;
-  recorder.trial_measured(row.trial, row.measurement);
+  recorder.trial_measured(row.trial, row.measurement, run.environments.at(row.environment));
   EXPECT_EQ(text_of(history.load("r1").rows.at(0).measurement), text_of(row.measurement));
   row.measurement.status = Status::crashed;  // in its last block
   recorder.finished(run);
@@ -197,7 +197,7 @@ TEST(History, StoresNothingOfAMeasurementThatFailsHalfway) {
     Database other(file.string(), OpenMode::read_write);
     other.exec("CREATE TRIGGER stop BEFORE INSERT ON times WHEN new.metric = 'host_ns' BEGIN SELECT raise(ABORT, 'disk full'); END");
   }
-  EXPECT_THAT(error_of([&] { history.add("r1", run.rows[0].trial, run.rows[0].measurement); }), HasSubstr("disk full"));
+  EXPECT_THAT(error_of([&] { history.add("r1", run.rows[0].trial, run.rows[0].measurement, run.environments.at(run.rows[0].environment)); }), HasSubstr("disk full"));
   for (const char* table : {"measurements", "kernels", "blocks", "times", "raw_calls"}) EXPECT_EQ(count(file, table), 0) << table;
 }
 

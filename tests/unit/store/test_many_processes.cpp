@@ -61,7 +61,7 @@ TEST(ManyProcesses, AKilledRunLeavesAReadableFileAndIsVisiblyUnfinished) {
       RunRecorder recorder(history, test::sample_run(run_id, "2026-01-01T00:00:00Z", 0));
       for (std::int64_t i = 0;; ++i) {
         const Row row = test::sample_row(i);
-        recorder.trial_measured(row.trial, row.measurement);
+        recorder.trial_measured(row.trial, row.measurement, {});
       }
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(1 + round * round * 2));
@@ -90,7 +90,7 @@ TEST(ManyProcesses, WriteOneFileAtTheSameTime) {
       History history(file);  // all of them create it
       const RunResult run = test::sample_run("w" + std::to_string(writer), "2026-01-01T00:00:00Z", kRows);
       RunRecorder recorder(history, run);
-      for (const Row& row : run.rows) recorder.trial_measured(row.trial, row.measurement);
+      for (const Row& row : run.rows) recorder.trial_measured(row.trial, row.measurement, run.environments.at(row.environment));
       recorder.finished(run);
     }));
   for (const pid_t child : children) EXPECT_EQ(wait_for(child), 0);

@@ -68,7 +68,7 @@ TEST(Merge, CompletesARunThatWasUnfinishedHere) {
   History ours(folder / "a.db"), theirs(folder / "b.db");
   const RunResult run = test::sample_run("r1", "2026-01-01T00:00:00Z");
   ours.run_started(run);
-  ours.add("r1", run.rows[0].trial, run.rows[0].measurement);
+  ours.add("r1", run.rows[0].trial, run.rows[0].measurement, run.environments.at(run.rows[0].environment));
   store(theirs, "r1", "2026-01-01T00:00:00Z");
   EXPECT_EQ(ours.merge(folder / "b.db"), 1);
   EXPECT_EQ(content(ours, "r1"), content(theirs, "r1"));
