@@ -123,10 +123,10 @@ ExitCode diff(const Arguments& arguments) {
   return arguments.exit_code && !text.empty() ? ExitCode::gate_failed : ExitCode::pass;
 }
 
-// A result that is right but changed. What is wrong, crashed or was not measured cannot be accepted.
+// A result that is right but changed. What is wrong, crashed, was not measured or is undecided (noise, or never judged) cannot be accepted.
 bool is_acceptable(const Row& row) {
   const Outcome outcome = row.verdict.outcome;
-  const bool changed = outcome == Outcome::regressed || outcome == Outcome::improved || outcome == Outcome::undecided ||
+  const bool changed = outcome == Outcome::regressed || outcome == Outcome::improved ||
                        outcome == Outcome::environment_shift || outcome == Outcome::waived || outcome == Outcome::no_baseline;
   return changed && (row.measurement.status == Status::ok || row.measurement.status == Status::unsupported);
 }

@@ -102,6 +102,7 @@ const std::vector<std::string>& command_line() { return typed; }
 int run_program(const std::vector<std::string>& words) {
   // A reader that closes our output early (`| head`) must not change the exit code.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file limit is a full disk, with a message
   typed = words;
   try {
     return static_cast<int>(parse_and_act({words.begin() + 1, words.end()}));

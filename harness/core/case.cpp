@@ -108,6 +108,12 @@ std::optional<std::string> impossible(const Case& c) {
     if (!(c.strides == Strides{})) return "layout packed_qkv leaves no room for strides";
   }
   if (c.strides.o == StrideKind::expanded) return "strides.o cannot be expanded: two heads would be written to one place";
+  // Beyond this a product with ordinary scores leaves fp32.
+  constexpr double kLargest = 1e30;
+  for (const double value : {c.softcap, c.scale.value_or(0)})
+    if (std::abs(value) > kLargest) return fmt::format("scale and softcap are at most {:g}; found {:g}", kLargest, value);
+  for (const double slope : resolved_slopes(c))
+    if (!(std::abs(slope) <= kLargest)) return fmt::format("alibi.slopes are at most {:g}; found {:g}", kLargest, slope);
   if (!(c.softcap >= 0) || !std::isfinite(c.softcap)) return fmt::format("softcap is {}; it must be a finite number, 0 or more", c.softcap);
   if (c.scale && !std::isfinite(*c.scale)) return fmt::format("scale is {}; it must be a finite number", *c.scale);
   if (!(c.dropout >= 0 && c.dropout < 1)) return fmt::format("dropout is {}; it must be in [0, 1)", c.dropout);

@@ -38,6 +38,7 @@ void judge_count(const Counted& counted, const JudgeInput& input, const Baseline
   const auto& before = baseline.counts.*counted.field;
   if (!now || !before) {
     verdict.not_judged.push_back(fmt::format("{}: {}", counted.name, now ? "the baseline has no count" : "not counted"));
+    if (now && verdict.outcome == Outcome::pass) verdict.outcome = Outcome::no_baseline;
     return;
   }
   const bool more = now->high > before->high + counted.extra, fewer = now->high < before->high;

@@ -82,7 +82,9 @@ bool judge_times(const JudgeInput& input, Verdict& verdict) {
 
 void judge_ok(const JudgeInput& input, Verdict& verdict) {
   const Baseline* baseline = was_ok(input.counts_baseline) ? input.counts_baseline : nullptr;
-  verdict.outcome = input.counts_baseline || input.times_baseline ? Outcome::pass : Outcome::no_baseline;
+  // A baseline of times alone does not stand in for one of counts: nothing would be held against it.
+  const bool by_arch = std::ranges::any_of(input.gates.enabled, [](Gate gate) { return gate != Gate::latency; });
+  verdict.outcome = (by_arch ? input.counts_baseline : input.times_baseline) ? Outcome::pass : Outcome::no_baseline;
   if (input.counts_baseline && !baseline)
     verdict.findings.push_back(status_finding(Outcome::improved, "ok, " + std::string(word(input.counts_baseline->status)) + " in the baseline"));
   judge_path(input, baseline, verdict);

@@ -124,6 +124,8 @@ Json parse_with_lines(const std::string& text, const std::string& name, std::vec
   };
   try {
     return Json::parse(CountingIterator(text.data(), &line), CountingIterator(text.data() + text.size(), &line), note);
+  } catch (const Json::out_of_range& error) {  // a number that no double holds
+    throw Error(Place{name, line, 1}, error.what());
   } catch (const Json::parse_error& error) {
     const std::string what = error.what();
     const std::size_t cause = what.find("syntax error");
