@@ -58,6 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Ok, Table, testing::Values(
              "cannot tell it from the allowed 25%"},
     TableRow{"the machine is slower too", [](Scene& s) { s.slower(2); s.input.control = Interval{2.1, 1.9, 2.3}; }, Outcome::environment_shift, 5, "control rows moved too"},
     TableRow{"no baseline", [](Scene& s) { s.no_baseline(); }, Outcome::no_baseline, 0, ""},
+    TableRow{"a baseline of times alone", [](Scene& s) { s.input.counts_baseline = nullptr; }, Outcome::no_baseline, 0, ""},
+    TableRow{"a baseline without counts", [](Scene& s) { s.baseline.counts = {}; }, Outcome::no_baseline, 0, ""},
     TableRow{"no baseline, an expectation fails", [](Scene& s) { s.no_baseline(); s.input.expectations = {expecting({}, CountBound{1, {}})}; }, Outcome::regressed, 1,
              "copies 0, expected 1 or more"},
     TableRow{"no baseline, an expectation holds", [](Scene& s) { s.no_baseline(); s.input.expectations = {expecting(true, CountBound{0, 0})}; }, Outcome::no_baseline, 0, ""},
