@@ -1,6 +1,5 @@
 // `attn-regress run`: measures suites, judges them, keeps everything, reports.
 
-#include <ctime>
 #include <functional>
 #include <memory>
 
@@ -33,15 +32,6 @@ struct Arguments {
   bool update_baseline = false, dry_run = false;
   ColorChoice color = ColorChoice::automatic;
 };
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
-  return text;
-}
 
 ExitCode show_plan(const std::vector<PlannedSuite>& planned, const Canvas& canvas) {
   Grid grid({{"#", true, false, 0}, {"suite", false, false, 2}, {"backend", false, false, 0}, {"case", false, false, 0}, {"work", true, false, 1}});
@@ -103,7 +93,6 @@ ExitCode run_suites(Arguments arguments) {
   options.max_cost_flops = arguments.suites.max_cost_flops;
   options.commit_id = arguments.commit ? *arguments.commit : current_commit();
   options.command = command_line();
-  options.today = today();
   options.rules_file = arguments.rules;
   if (arguments.baselines != kDefaultBaselines) options.baseline_directory = arguments.baselines;
   if (arguments.update_baseline) options.first_blocks = options.most_blocks;  // what others are measured against is worth the time

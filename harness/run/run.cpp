@@ -20,6 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::size_t kDateLength = 10;  // of "2026-01-31T...": waivers hold until the day the run began
 constexpr const char* kControls[] = {"control.bandwidth", "control.matrix"};
 
 std::string utc_now() {
@@ -275,7 +276,7 @@ class Run {
       if (!job.measured) continue;  // interrupted before its turn
       Row row;
       if (job.measurement.control) row.verdict = control_verdict(job);
-      else row.verdict = apply_waivers(judge(judge_input(job)), job.suite->waivers, job.facts, options_.today);
+      else row.verdict = apply_waivers(judge(judge_input(job)), job.suite->waivers, job.facts, result.started_at.substr(0, kDateLength));
       const Baseline* baseline = baselines_.times(job.measurement);
       if (baseline && !baseline->device_ns.empty()) row.baseline_device_ns = median(baseline->device_ns);
       if (const Baseline* counts = baselines_.counts(job.measurement)) row.baseline_commit = counts->commit_id;

@@ -37,7 +37,6 @@ struct RunOptions {
   std::string commit_id;
   std::vector<std::string> command;                                      // as typed, for the record
   std::string rules_file, baseline_directory;                            // as given, for the reproducing commands; empty: the defaults
-  std::string today;                                                     // ISO date, for waivers
 };
 
 inline constexpr double kCpuMaxCost = 10e9;  // of a case that a CPU runs without being asked to
