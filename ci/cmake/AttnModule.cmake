@@ -2,18 +2,26 @@
 # place in the layering and nothing else.
 
 add_library(attn_options INTERFACE)
-target_compile_options(attn_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-  -Wno-restrict)  # GCC 12 sees overlaps in string concatenation that are none (GCC bug 105651)
+target_compile_options(attn_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  -Wno-restrict>  # GCC 12 sees overlaps in string concatenation that are none (GCC bug 105651)
+  $<$<COMPILE_LANGUAGE:CUDA>:-Wno-deprecated-gpu-targets -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>)
 if(ATTN_WERROR)
-  target_compile_options(attn_options INTERFACE -Werror)
+  target_compile_options(attn_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 
 # attn_module(NAME [USES module...] [LINK library...])
 #   A folder of harness/ = a layer. USES names the layers it may include;
-#   tests/lint proves that the includes agree. Every *.cpp of the folder is compiled.
+#   tests/lint proves that the includes agree. Every *.cpp of the folder is compiled, and with a CUDA toolkit every *.cu;
+#   files named gpu_* exist with a toolkit only.
 function(attn_module name)
   cmake_parse_arguments(PARSE_ARGV 1 module "" "" "USES;LINK")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(ATTN_CUDA)
+    file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
+    list(APPEND sources ${kernels})
+  else()
+    list(FILTER sources EXCLUDE REGEX "/gpu_[^/]*$")
+  endif()
   list(TRANSFORM module_USES PREPEND attn_)
   if(sources)
     add_library(attn_${name} STATIC ${sources})

@@ -1,7 +1,29 @@
-# Looks for nvcc anew at every configure, so a toolkit installed later is picked up.
+# The CUDA toolkit, looked for anew at every configure, so that one installed later is picked up. Sets ATTN_CUDA; without a toolkit the build measures CPUs only.
 find_program(ATTN_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin /usr/local/cuda/bin NO_CACHE)
-if(ATTN_NVCC)
-  message(STATUS "attn-regress: nvcc found (${ATTN_NVCC}); this version has CPU backends only, so the build is CPU-only")
-else()
-  message(STATUS "attn-regress: no nvcc found; the build is CPU-only")
+set(ATTN_CUDA OFF)
+if(NOT ATTN_NVCC)
+  message(STATUS "attn-regress: no nvcc found; the build measures CPUs only")
+  return()
 endif()
+
+# PTX for everything from Turing on, machine code where most GPU runners are. A kernel that needs more names its own ("// arch: 90a").
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 75-virtual 80-real 90-real)
+endif()
+set(CMAKE_CUDA_COMPILER ${ATTN_NVCC})
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+find_package(CUDAToolkit REQUIRED)
+find_path(ATTN_CUPTI_INCLUDE cupti.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_ROOT}/extras/CUPTI/include NO_CACHE)
+if(NOT ATTN_CUPTI_INCLUDE)
+  message(STATUS "attn-regress: nvcc found (${ATTN_NVCC}), but not CUPTI's headers (package cuda-cupti-dev); the build measures CPUs only")
+  return()
+endif()
+set(ATTN_CUDA ON)
+message(STATUS "attn-regress: CUDA ${CUDAToolkit_VERSION} (${ATTN_NVCC}); the build measures CPUs and GPUs")
+
+# The runtime, linked statically: it opens the driver's library when it is first used, so that what links it starts on any machine.
+add_library(attn_cuda INTERFACE)
+target_link_libraries(attn_cuda INTERFACE CUDA::cudart_static)
+target_compile_options(attn_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)

@@ -26,6 +26,7 @@ inline constexpr const char* kBackendLibrary = "backend";
 struct Environment {
   DeviceType device = DeviceType::cpu;
   std::string device_name;      // "AMD EPYC 7B13" or "NVIDIA H200"
+  std::string device_uuid;      // of a GPU: which card; empty for a CPU
   std::string arch;             // key for counts, path, numerics, memory: "cpu.x86_64", "cuda.sm90"
   std::string platform;         // key for times, fit for a folder's name: "cpu.amd-epyc-7b13.2t"
   std::int64_t threads = 0;     // CPU threads that may be used
@@ -39,6 +40,7 @@ struct Environment {
   static void fields(auto& self, auto&& visit) {
     visit("device", self.device);
     visit("device_name", self.device_name);
+    visit("device_uuid", self.device_uuid);
     visit("arch", self.arch);
     visit("platform", self.platform);
     visit("threads", self.threads);

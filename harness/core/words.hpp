@@ -27,7 +27,7 @@ enum class Cache { cold, warm };
 
 enum class DeviceType { cpu, cuda };
 enum class Instrument { reported, cupti, events, graph, clock };
-enum class ActivityKind { kernel, memcpy, memset };
+enum class ActivityKind { kernel, memcpy, memset, api };  // api: a call of the CUDA runtime or driver, no work of the device
 enum class ActivityClass { attention, gemm, softmax, mask, elementwise, reduce, copy, cast, fill, rng, other };
 enum class KernelPath { flash2, flash3, flash4, cudnn, efficient, flex, triton, math, naive, none, unknown };
 enum class Phase { open, bare, device_time, accounting, numerics };
@@ -63,7 +63,7 @@ template <> struct Words<Inputs> {
 template <> struct Words<Cache> { static constexpr std::array list{"cold", "warm"}; };
 template <> struct Words<DeviceType> { static constexpr std::array list{"cpu", "cuda"}; };
 template <> struct Words<Instrument> { static constexpr std::array list{"reported", "cupti", "events", "graph", "clock"}; };
-template <> struct Words<ActivityKind> { static constexpr std::array list{"kernel", "memcpy", "memset"}; };
+template <> struct Words<ActivityKind> { static constexpr std::array list{"kernel", "memcpy", "memset", "api"}; };
 template <> struct Words<ActivityClass> {
   static constexpr std::array list{"attention", "gemm", "softmax", "mask", "elementwise", "reduce", "copy", "cast", "fill", "rng", "other"};
 };

@@ -50,6 +50,24 @@ Evaluation reference(const Reading& reading, const Operands& operands, std::span
 // 8 bit the scores are kept in bf16 and the weights are rounded before they are divided by their sum, as kernels in 8 bit do.
 Evaluation naive(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows);
 
+// Evaluates rows where the operands lie: on the host by the two functions above, on a GPU by kernels.
+class Reference {
+ public:
+  virtual ~Reference() = default;
+  virtual Evaluation exact(const Reading& reading, std::span<const OutputRow> rows) const = 0;
+  virtual Evaluation naive(const Reading& reading, std::span<const OutputRow> rows) const = 0;
+};
+
+class HostReference final : public Reference {
+ public:
+  explicit HostReference(const Operands& operands) : operands_(operands) {}
+  Evaluation exact(const Reading& reading, std::span<const OutputRow> rows) const override { return reference(reading, operands_, rows); }
+  Evaluation naive(const Reading& reading, std::span<const OutputRow> rows) const override { return attn::naive(reading, operands_, rows); }
+
+ private:
+  Operands operands_;
+};
+
 // True when causality, window, lengths and the mask tensor leave the row no key. Needs no q, k or v.
 bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row);
 
