@@ -132,6 +132,8 @@ typedef struct {
   DLTensor* k_scale;
   DLTensor* v_scale;
   DLTensor* o_scale;
+  void* workspace;         // attn_call's, known here too, so that open can write its address into tables of its own; contents are not kept between calls
+  uint64_t workspace_bytes;
 } attn_tensors;
 
 typedef struct {

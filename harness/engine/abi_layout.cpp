@@ -24,7 +24,8 @@ std::string layout_text() {
               F(needs), F(mask_kind), F(alignment), F(window_left), F(window_right), F(softcap), F(scale), F(page_size), F(dropout), F(dropout_seed),
               F(dead_rows), F(pass), F(deterministic), F(reserved), F(name))
   ATTN_STRUCT(attn_tensors, F(struct_size), F(reserved), F(q), F(k), F(v), F(o), F(lse), F(dout), F(dq), F(dk), F(dv), F(mask), F(alibi), F(lengths_q),
-              F(lengths_kv), F(starts_q), F(starts_kv), F(page_table), F(q_scale), F(k_scale), F(v_scale), F(o_scale))
+              F(lengths_kv), F(starts_q), F(starts_kv), F(page_table), F(q_scale), F(k_scale), F(v_scale), F(o_scale),
+              F(workspace), F(workspace_bytes))
   ATTN_STRUCT(attn_device_facts, F(struct_size), F(device_type), F(device_id), F(sm_major), F(sm_minor), F(sm_count), F(threads), F(reserved), F(memory_bytes),
               F(cache_bytes), F(shared_optin_bytes))
   ATTN_STRUCT(attn_options, F(struct_size), F(count), F(keys), F(values))
