@@ -1,5 +1,6 @@
 #pragma once
-// The number formats of attention on a host: exact widening, and narrowing that rounds to nearest, ties to even (IEEE 754; OCP 8-bit formats, revision 1.0).
+// The number formats of attention, the same bits on a host and in a kernel: exact widening, and narrowing that rounds to nearest, ties to even (IEEE 754; OCP
+// 8-bit formats, revision 1.0).
 
 #include <bit>
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <cstdint>
 
 #include "abi/attn_abi.h"
+#include "abi/attn_host_device.hpp"
 
 namespace attn {
 
@@ -20,9 +22,9 @@ constexpr std::size_t element_bytes(std::int32_t dtype) {
   }
 }
 
-inline float bf16_to_float(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+ATTN_HOST_DEVICE inline float bf16_to_float(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
-inline std::uint16_t float_to_bf16(float value) {
+ATTN_HOST_DEVICE inline std::uint16_t float_to_bf16(float value) {
   auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);  // stay quiet, stay NaN
   bits += 0x7fffu + ((bits >> 16) & 1u);
@@ -30,13 +32,13 @@ inline std::uint16_t float_to_bf16(float value) {
 }
 
 // Without branches, because whole tensors pass through these two. A half's bits, moved to a float's place, are the value times 2^-112, subnormals included.
-inline float fp16_to_float(std::uint16_t half) {
+ATTN_HOST_DEVICE inline float fp16_to_float(std::uint16_t half) {
   const std::uint32_t sign = (half & 0x8000u) << 16, moved = (half & 0x7fffu) << 13;
   const auto finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(moved) * 0x1p112f);
   return std::bit_cast<float>(sign | ((half & 0x7c00u) == 0x7c00u ? moved | 0x7f800000u : finite));
 }
 
-inline std::uint16_t float_to_fp16(float value) {
+ATTN_HOST_DEVICE inline std::uint16_t float_to_fp16(float value) {
   const auto all = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = all & 0x7fffffffu;
   const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;  // a carry moves into the exponent, up to infinity
@@ -61,7 +63,7 @@ struct SmallFormat {
 inline constexpr SmallFormat kE4M3{4, 3, false};
 inline constexpr SmallFormat kE5M2{5, 2, true};
 
-inline float widen(std::uint32_t bits, SmallFormat format) {
+ATTN_HOST_DEVICE inline float widen(std::uint32_t bits, SmallFormat format) {
   const float sign = (bits >> (format.exponent + format.mantissa)) & 1u ? -1.0f : 1.0f;
   const std::uint32_t e = (bits >> format.mantissa) & format.exponent_mask(), m = bits & format.mantissa_mask();
   if (e == format.exponent_mask()) {
@@ -73,7 +75,7 @@ inline float widen(std::uint32_t bits, SmallFormat format) {
   return sign * std::ldexp(fraction + static_cast<float>(1u << format.mantissa), static_cast<int>(e) - format.bias() - format.mantissa);
 }
 
-inline std::uint32_t narrow(float value, SmallFormat format) {
+ATTN_HOST_DEVICE inline std::uint32_t narrow(float value, SmallFormat format) {
   const std::uint32_t sign = std::signbit(value) ? 1u << (format.exponent + format.mantissa) : 0u;
   const std::uint32_t infinity = format.exponent_mask() << format.mantissa;
   const std::uint32_t nan = infinity | format.mantissa_mask();
@@ -98,7 +100,7 @@ inline std::uint32_t narrow(float value, SmallFormat format) {
 }  // namespace detail
 
 // Reads element `index` of an array of `dtype`.
-inline float load_element(const void* data, std::int64_t index, std::int32_t dtype) {
+ATTN_HOST_DEVICE inline float load_element(const void* data, std::int64_t index, std::int32_t dtype) {
   switch (dtype) {
     case ATTN_FP32: return static_cast<const float*>(data)[index];
     case ATTN_FP16: return fp16_to_float(static_cast<const std::uint16_t*>(data)[index]);
@@ -109,7 +111,7 @@ inline float load_element(const void* data, std::int64_t index, std::int32_t dty
 }
 
 // Rounds `value` to `dtype` and writes it as element `index`.
-inline void store_element(void* data, std::int64_t index, std::int32_t dtype, float value) {
+ATTN_HOST_DEVICE inline void store_element(void* data, std::int64_t index, std::int32_t dtype, float value) {
   switch (dtype) {
     case ATTN_FP32: static_cast<float*>(data)[index] = value; return;
     case ATTN_FP16: static_cast<std::uint16_t*>(data)[index] = float_to_fp16(value); return;

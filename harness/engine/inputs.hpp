@@ -2,6 +2,7 @@
 // What stands in q, k, v and the mask: the recipes of `inputs` and `mask` (DESIGN section 5). A value depends on the logical index (batch, heads, seq,
 // head_dim), the case and the seed, never on strides.
 
+#include <array>
 #include <cstdint>
 
 #include "core/case.hpp"
@@ -35,6 +36,11 @@ void fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, con
 //   rows_dead  random, with no visible key in a quarter of the rows and always in the last row of every (batch, head)
 // E4M3 has no infinity: its lowest number takes the place of -inf.
 void fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask);
+
+// Sizes of the positions that have an element of their own: 1 on an axis of stride 0.
+std::array<std::int64_t, 4> distinct_extent(const TensorView& t);
+// Two of them may share an element all the same.
+bool overlaps(const TensorView& t);
 
 // The lowest finite number of an attn_dtype.
 float lowest_finite(std::int32_t dtype);
