@@ -26,4 +26,5 @@ message(STATUS "attn-regress: CUDA ${CUDAToolkit_VERSION} (${ATTN_NVCC}); the bu
 # The runtime, linked statically: it opens the driver's library when it is first used, so that what links it starts on any machine.
 add_library(attn_cuda INTERFACE)
 target_link_libraries(attn_cuda INTERFACE CUDA::cudart_static)
-target_compile_options(attn_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+# fmt 9 takes nvcc for a compiler without constexpr, and then its own checks of format strings do not compile.
+target_compile_options(attn_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -DFMT_USE_CONSTEXPR=1>)

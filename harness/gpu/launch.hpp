@@ -37,13 +37,17 @@ class StreamHold {
   bool ran_out() const;
 
  private:
-  PinnedMemory flags_;
+  std::uint32_t* flags() const { return static_cast<std::uint32_t*>(flags_.get()); }
+
+  PinnedMemory flags_;         // two words
+  Event passed_;               // behind the last hold
+  std::uint32_t ticket_ = 0;   // of the last hold
 };
 
-// Writes `count` elements of 1, 2 or 4 bytes with the low bits of `bits`.
+// Writes `count` elements of 1, 2 or 4 bytes with the low bits of `bits`; `at` is a multiple of the element's size.
 void enqueue_fill(cudaStream_t stream, void* at, std::uint32_t bits, std::size_t element_bytes, std::size_t count);
 
-// A hash of `bytes` at `at` that changes when any byte does. Waits for the stream.
+// A hash of `bytes` at `at`, wherever they lie, that changes when any byte does. Waits for the stream.
 std::uint64_t fingerprint(cudaStream_t stream, const void* at, std::size_t bytes);
 
 }  // namespace attn
