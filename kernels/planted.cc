@@ -6,26 +6,14 @@
 //   planted.path   the math route: other kernels, under another name
 // Try: attn-regress run SUITE --plugin naive=build/lib/attn-regress/libplanted.so:planted.copy
 
-#include <charconv>
-
 #include "chain.hpp"
+#include "planted_options.hpp"
 
 namespace {
 
 using attn::Options;
 using attn::Plants;
 using attn::Route;
-
-// The number before `unit`; throws with what was found and what is allowed.
-double number(const Options& options, std::string_view key, std::string_view fallback, std::string_view unit, double largest) {
-  const std::string_view text = options.get(key, fallback);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || std::string_view(end, static_cast<std::size_t>(text.data() + text.size() - end)) != unit || !(value >= 0 && value <= largest))
-    throw std::runtime_error("option `" + std::string(key) + "` is `" + std::string(text) + "`; allowed is a number from 0 to " +
-                             std::to_string(static_cast<long long>(largest)) + (unit.empty() ? "" : " with `" + std::string(unit) + "`"));
-  return value;
-}
 
 // One fault. Fault::plants reads the options and says which are known.
 template <class Fault>
@@ -49,14 +37,14 @@ struct SlowSoftmax {
   static constexpr Route route = Route::naive;
   static Plants plants(const Options& options) {
     options.allow({"extra"});
-    return {.slow_softmax = number(options, "extra", "100%", "%", 100000) / 100};
+    return {.slow_softmax = attn::number(options, "extra", "100%", "%", 100000) / 100};
   }
 };
 struct Delay {
   static constexpr Route route = Route::naive;
   static Plants plants(const Options& options) {
     options.allow({"delay_us"});
-    return {.delay_us = static_cast<std::int64_t>(number(options, "delay_us", "1300", "", 10'000'000))};
+    return {.delay_us = static_cast<std::int64_t>(attn::number(options, "delay_us", "1300", "", 10'000'000))};
   }
 };
 struct OtherPath {

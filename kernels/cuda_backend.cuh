@@ -1,0 +1,102 @@
+#pragma once
+// What every CUDA backend of this folder needs: checked calls, device memory with an owner, launches over one grid axis, and the three number formats.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <climits>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "abi/attn_kernel.hpp"
+
+namespace attn {
+
+inline void check(cudaError_t code, const char* during) {
+  if (code == cudaSuccess) return;
+  cudaGetLastError();  // an error that is reported here must not turn up again at the next launch
+  throw std::runtime_error(std::string(during) + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")");
+}
+
+// The plugin's own runtime learns here which device the harness means, and whether this file was built for it. Throws Unsupported.
+template <class Kernel>
+void use_device(const attn_device_facts& device, Kernel* any_kernel) {
+  check(cudaSetDevice(device.device_id), "cudaSetDevice");
+  cudaFuncAttributes attributes;
+  const cudaError_t code = cudaFuncGetAttributes(&attributes, any_kernel);
+  if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorUnsupportedPtxVersion || code == cudaErrorInvalidDeviceFunction) {
+    cudaGetLastError();
+    throw Unsupported("built for CUDA architectures " ATTN_ARCHITECTURES ", this device is " + std::to_string(device.sm_major) + "." +
+                      std::to_string(device.sm_minor) + ": " + cudaGetErrorString(code));
+  }
+  check(code, "cudaFuncGetAttributes");
+}
+
+// Device memory of a backend's own, taken in open.
+class DeviceArray {
+ public:
+  DeviceArray() = default;
+  explicit DeviceArray(std::size_t bytes) { check(cudaMalloc(&data_, bytes), "cudaMalloc"); }
+  DeviceArray(DeviceArray&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~DeviceArray() { cudaFree(data_); }
+  void* data() const { return data_; }
+
+ private:
+  void* data_ = nullptr;
+};
+
+// Only the grid's x axis: the others end at 65535 blocks.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), std::int64_t blocks, int threads, cudaStream_t stream, const char* name, const Arguments&... arguments) {
+  if (blocks > INT_MAX) throw std::runtime_error(std::string(name) + " would need " + std::to_string(blocks) + " blocks, CUDA allows 2147483647");
+  kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(arguments...);
+  check(cudaGetLastError(), name);
+}
+
+constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+__device__ inline float widen(float value) { return value; }
+__device__ inline float widen(__half value) { return __half2float(value); }
+__device__ inline float widen(__nv_bfloat16 value) { return __bfloat162float(value); }
+
+template <class T>
+__device__ T narrow(float value) {
+  if constexpr (sizeof(T) == sizeof(float)) return value;
+  else if constexpr (std::is_same_v<T, __half>) return __float2half_rn(value);
+  else return __float2bfloat16_rn(value);
+}
+
+// Calls body with a value of the type that `dtype` names.
+template <class Body>
+void with_type(std::int32_t dtype, const Body& body) {
+  if (dtype == ATTN_FP32) body(float{});
+  else if (dtype == ATTN_FP16) body(__half{});
+  else body(__nv_bfloat16{});
+}
+
+// The largest that one thread reads or writes at once.
+template <class T>
+inline constexpr int kPack = 16 / sizeof(T);
+
+// `Count` elements in registers, read and written as one access when Count is kPack.
+template <class T, int Count>
+struct alignas(Count == 1 ? alignof(T) : 16) Values {
+  T at[Count];
+  __device__ void read(const T* from) {
+    if constexpr (Count == 1) at[0] = *from;
+    else *reinterpret_cast<uint4*>(at) = *reinterpret_cast<const uint4*>(from);
+  }
+  __device__ void write(T* to) const {
+    if constexpr (Count == 1) *to = at[0];
+    else *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(at);
+  }
+};
+
+}  // namespace attn

@@ -1,0 +1,118 @@
+#pragma once
+// A batch of matrix products over (batch, heads) of strided views: what chain.cuh multiplies, and its own kernels for what cuBLASLt cannot do.
+
+#include "gpu_rows.cuh"
+
+namespace attn {
+
+// Row-major c (m, n) = a (m, k) b (k, n) for every batch entry and query head; `group` query heads share a matrix b. A view's row and column strides name the
+// matrix's own rows and columns: a transpose is a view with the two exchanged.
+struct Product {
+  Strided a, b, c;
+  std::int64_t m, n, k, batch, heads, group;
+};
+
+inline Strided transposed(Strided view) {
+  std::swap(view.row, view.column);
+  return view;
+}
+
+// Reads and writes any strides and any mixture of types, and knows lengths: padding, which may hold NaN, is not read, because 0 * NaN is NaN and no mask after
+// a product mends that. fp32 on plain FMA: 64 x 64 tiles, 16 deep, 4 x 4 a thread.
+struct Tile {
+  static constexpr int side = 64, depth = 16, threads = 256, part = 4;
+  static_assert(side / part * (side / part) == threads, "each thread owns part x part results");
+};
+
+__device__ inline float load_as_float(const char* data, std::int64_t index, int dtype) {
+  if (dtype == ATTN_FP32) return reinterpret_cast<const float*>(data)[index];
+  if (dtype == ATTN_FP16) return widen(reinterpret_cast<const __half*>(data)[index]);
+  return widen(reinterpret_cast<const __nv_bfloat16*>(data)[index]);
+}
+
+__device__ inline void store_from_float(char* data, std::int64_t index, int dtype, float value) {
+  if (dtype == ATTN_FP32) reinterpret_cast<float*>(data)[index] = value;
+  else if (dtype == ATTN_FP16) reinterpret_cast<__half*>(data)[index] = narrow<__half>(value);
+  else reinterpret_cast<__nv_bfloat16*>(data)[index] = narrow<__nv_bfloat16>(value);
+}
+
+// Lines first .. of a matrix whose lines are `line` and whose depth is `step` elements apart, into tile[depth][line]; zeros past the ends.
+__device__ inline void load_tile(float (&tile)[Tile::depth][Tile::side + 1], const char* data, int dtype, std::int64_t line, std::int64_t step,
+                                 std::int64_t first, std::int64_t lines, std::int64_t from, std::int64_t depth) {
+  const bool along_depth = step == 1;  // neighbours in memory go to neighbouring threads
+#pragma unroll
+  for (int round = 0; round < Tile::side * Tile::depth / Tile::threads; ++round) {
+    const int n = round * Tile::threads + static_cast<int>(threadIdx.x);
+    const int l = along_depth ? n / Tile::depth : n % Tile::side, d = along_depth ? n % Tile::depth : n / Tile::side;
+    tile[d][l] = first + l < lines && from + d < depth ? load_as_float(data, (first + l) * line + (from + d) * step, dtype) : 0.0f;
+  }
+}
+
+// The block's tile of the product, limited to `lines` rows of a, `columns` columns of b and `depth`; the rest of c becomes rest(row).
+template <class Rest>
+__device__ void multiply(const Product& p, std::int64_t b, std::int64_t h, std::int64_t first_row, std::int64_t first_column, std::int64_t lines,
+                         std::int64_t columns, std::int64_t depth, const Rest& rest) {
+  __shared__ float left[Tile::depth][Tile::side + 1], right[Tile::depth][Tile::side + 1];
+  const char* a = p.a.data;
+  const char* by = p.b.data;
+  const std::int64_t a_start = b * p.a.batch + h * p.a.head, b_start = b * p.b.batch + h / p.group * p.b.head;
+  const auto bytes = [](int dtype) { return dtype == ATTN_FP32 ? 4 : 2; };
+  a += a_start * bytes(p.a.dtype);
+  by += b_start * bytes(p.b.dtype);
+  float sums[Tile::part][Tile::part] = {};
+  const int row = static_cast<int>(threadIdx.x) / (Tile::side / Tile::part), column = static_cast<int>(threadIdx.x) % (Tile::side / Tile::part);
+  constexpr int kApart = Tile::side / Tile::part;
+  if (first_row < lines && first_column < columns)
+    for (std::int64_t from = 0; from < depth; from += Tile::depth) {
+      load_tile(left, a, p.a.dtype, p.a.row, p.a.column, first_row, lines, from, depth);
+      load_tile(right, by, p.b.dtype, p.b.column, p.b.row, first_column, columns, from, depth);
+      __syncthreads();
+#pragma unroll
+      for (int d = 0; d < Tile::depth; ++d)
+#pragma unroll
+        for (int m = 0; m < Tile::part; ++m)
+#pragma unroll
+          for (int n = 0; n < Tile::part; ++n) sums[m][n] += left[d][row + m * kApart] * right[d][column + n * kApart];
+      __syncthreads();
+    }
+  const std::int64_t c_start = b * p.c.batch + h * p.c.head;
+#pragma unroll
+  for (int m = 0; m < Tile::part; ++m)
+#pragma unroll
+    for (int n = 0; n < Tile::part; ++n) {
+      const std::int64_t i = first_row + row + m * kApart, j = first_column + column + n * kApart;
+      if (i < p.m && j < p.n)
+        store_from_float(p.c.data, c_start + i * p.c.row + j * p.c.column, p.c.dtype, i < lines && j < columns ? sums[m][n] : rest(i));
+    }
+}
+
+// Which tile of which product a block makes.
+struct TilePlace {
+  std::int64_t b, h, row, column;
+  __device__ explicit TilePlace(const Product& p) {
+    const std::int64_t rows = (p.m + Tile::side - 1) / Tile::side, columns = (p.n + Tile::side - 1) / Tile::side;
+    const std::int64_t index = blockIdx.x, entry = index / (rows * columns), tile = index % (rows * columns);
+    b = entry / p.heads;
+    h = entry % p.heads;
+    row = tile / columns * Tile::side;
+    column = tile % columns * Tile::side;
+  }
+};
+
+inline std::int64_t tiles_of(const Product& p) { return p.batch * p.heads * divide_up(p.m, Tile::side) * divide_up(p.n, Tile::side); }
+
+// scores = q k^T; 0 for padding on either side.
+__global__ void __launch_bounds__(Tile::threads) attn_chain_gemm_qk(Product p, GpuRows rows) {
+  const TilePlace at(p);
+  multiply(p, at.b, at.h, at.row, at.column, rows.queries(at.b), rows.keys(at.b), p.k, [](std::int64_t) { return 0.0f; });
+}
+
+// o = probabilities v; 0 for padding rows. A sequence without keys has dead rows only.
+__global__ void __launch_bounds__(Tile::threads) attn_chain_gemm_pv(Product p, GpuRows rows, int dead_rows) {
+  const TilePlace at(p);
+  const std::int64_t queries = rows.queries(at.b), keys = rows.keys(at.b);
+  const float nothing = dead_rows == ATTN_DEAD_NAN ? NAN : 0.0f;
+  multiply(p, at.b, at.h, at.row, at.column, keys > 0 ? queries : 0, p.n, keys, [=](std::int64_t i) { return i < queries ? nothing : 0.0f; });
+}
+
+}  // namespace attn
