@@ -1,0 +1,58 @@
+#include "engine/score.hpp"
+
+#include "engine/inputs.hpp"
+
+namespace attn {
+namespace {
+
+std::int64_t mask_offset(const Reading& reading, const TensorView& mask, const OutputRow& row) {
+  const auto& full = reading.value.mask_tensor.full;
+  return mask.offset(full[0] ? row.batch : 0, full[1] ? row.head : 0, full[2] ? row.row : 0, 0);
+}
+
+}  // namespace
+
+MaskReader mask_reader(const Reading& reading, const TensorView& mask) {
+  if (reading.value.mask != MaskKind::tensor || !mask) return {};
+  const MaskTensor& tensor = reading.value.mask_tensor;
+  return {.data = mask.data, .dtype = mask.dtype, .boolean = tensor.dtype == MaskDType::boolean, .inverted = reading.mask_inverted,
+          .hidden_below = lowest_finite(mask.dtype) / 2, .step = tensor.full[3] ? mask.strides[3] : 0};
+}
+
+RowPlanner::RowPlanner(const Reading& reading, const TensorView& mask) : reading_(reading), mask_(mask) {
+  for (const double slope : resolved_slopes(reading.value)) slopes_.push_back(static_cast<float>(slope));
+}
+
+std::int64_t RowPlanner::kv_head(std::int64_t head) const {
+  const Case& c = reading_.value;
+  switch (reading_.head_map) {
+    case HeadMap::grouped: return head / (c.heads / c.heads_kv);
+    case HeadMap::modulo: return head % c.heads_kv;
+    default: return head / c.heads_kv;
+  }
+}
+
+RowPlan RowPlanner::operator()(const OutputRow& row, std::size_t index) const {
+  const Case& c = reading_.value;
+  const KeyRange keys = visible_keys(c, row.batch, row.row);
+  RowPlan plan{.index = index, .batch = row.batch, .head = row.head, .row = row.row, .kv_head = kv_head(row.head), .first = keys.first, .end = keys.end,
+               .own = row.row + diagonal_offset(c, row.batch)};
+  if (row.row >= rows_of(c, row.batch)) return plan;
+  if (reading_.value.mask == MaskKind::tensor && mask_) plan.mask_at = mask_offset(reading_, mask_, row);
+  if (!slopes_.empty()) plan.slope = slopes_[static_cast<std::size_t>(row.head)];
+  if (c.dead_rows == DeadRows::mean) plan.dead_end = keys_of(c, row.batch);
+  if (keys.size() == 0) plan.die();
+  return plan;
+}
+
+bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row) {
+  const KeyRange keys = visible_keys(reading.value, row.batch, row.row);
+  const MaskReader reader = mask_reader(reading, mask);
+  if (!reader) return keys.size() == 0;
+  const std::int64_t base = mask_offset(reading, mask, row);
+  for (std::int64_t j = keys.first; j < keys.end; ++j)
+    if (!reader.hides(base + j * reader.step)) return false;
+  return true;
+}
+
+}  // namespace attn
