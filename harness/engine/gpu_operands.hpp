@@ -7,10 +7,12 @@
 
 #include "engine/inputs.hpp"
 #include "engine/reference.hpp"
+#include "gpu/cuda.hpp"
 
 namespace attn {
 
-// As fill_inputs and fill_mask, for views of device memory; fp32, fp16, bf16. Bit-equal to them. Asynchronous. Throws Error for a dtype or strides they cannot do.
+// As fill_inputs and fill_mask, for views of device memory, in every attn_dtype. Bit-equal to them. Asynchronous. Throws Error for overlapping strides, which
+// only the host fills in a fixed order.
 void gpu_fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, const TensorView& k, const TensorView& v, cudaStream_t stream);
 void gpu_fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask, cudaStream_t stream);
 
@@ -18,7 +20,8 @@ void gpu_fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask
 // The kernel is named harness_copy_merge_heads. Asynchronous.
 void gpu_copy_dense(const TensorView& source, void* to, cudaStream_t stream);
 
-// Rows in double precision, and as a naive implementation would compute them. Operands are views of device memory. Each call waits for the stream.
+// Rows in double precision, and as a naive implementation would compute them (its sums in another order than the host's). Operands are views of device memory.
+// Each call waits for the stream. Device memory is kept from call to call; throws CudaError with the bytes needed when there is not enough.
 class GpuReference final : public Reference {
  public:
   GpuReference(const Operands& operands, cudaStream_t stream) : operands_(operands), stream_(stream) {}
@@ -26,8 +29,14 @@ class GpuReference final : public Reference {
   Evaluation naive(const Reading& reading, std::span<const OutputRow> rows) const override;
 
  private:
+  template <class Steps>
+  Evaluation evaluate(const Reading& reading, std::span<const OutputRow> rows) const;
+  std::byte* scratch(std::size_t bytes, std::size_t rows) const;
+
   Operands operands_;
   cudaStream_t stream_;
+  mutable DeviceMemory scratch_;
+  mutable std::size_t scratch_bytes_ = 0;
 };
 
 }  // namespace attn
