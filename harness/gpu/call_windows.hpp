@@ -28,6 +28,12 @@ struct RecordedCall {
   std::int64_t peak_allocated_bytes = 0;  // device memory that the call took itself, at its highest
   std::int64_t kept_bytes = 0;         // of it, not given back when the call ended
   bool outlives_stream = false;        // work of the call was still running when the second marker, enqueued behind it on the call's stream, started
+  static void fields(auto& self, auto&& visit) {
+    visit("activities", self.activities);
+    visit("peak_allocated_bytes", self.peak_allocated_bytes);
+    visit("kept_bytes", self.kept_bytes);
+    visit("outlives_stream", self.outlives_stream);
+  }
 };
 
 // The calls of a recording. The harness does for each, on its thread and its stream:
