@@ -45,6 +45,10 @@ inline LtHandle make_lt_handle() {
 // What cuBLASLt may use between a product's start and end; the size that cuBLAS itself takes on Hopper.
 inline constexpr std::uint64_t kLtWorkspaceBytes = 32ull << 20;
 
+// CUBLASLT_MATRIX_LAYOUT_BATCH_MODE and CUBLASLT_BATCH_MODE_POINTER_ARRAY by number: CUDA 12.4's header does not have them. A library without them says so.
+inline cublasLtMatrixLayoutAttribute_t lt_batch_mode() { return std::bit_cast<cublasLtMatrixLayoutAttribute_t>(8u); }
+inline constexpr std::uint32_t kLtPointerArray = 1;
+
 // How cuBLASLt reads a matrix of (rows, columns).
 struct LtMatrix {
   bool across = false;         // the columns are the slower axis
@@ -60,11 +64,11 @@ inline LtMatrix lt_matrix(const Strided& view, std::int64_t rows, std::int64_t c
 
 class LtProduct {
  public:
-  // Empty when cuBLASLt has no kernel for the product, and `why` says so. Throws on failure.
-  static std::optional<LtProduct> plan(cublasLtHandle_t handle, const Product& product, std::string& why) {
+  // Empty when cuBLASLt has no kernel for the product. Throws on failure.
+  static std::optional<LtProduct> plan(cublasLtHandle_t handle, const Product& product) {
     for (const bool pointers : {true, false}) {
       LtProduct result(handle, product);
-      if (result.choose(product, pointers, why)) return result;
+      if (result.choose(product, pointers)) return result;
     }
     return std::nullopt;
   }
@@ -84,11 +88,10 @@ class LtProduct {
   }
 
   // cuBLASLt thinks in columns: it computes c^T (n, m) = b^T (n, k) a^T (k, m), which lie in memory as they are.
-  bool choose(const Product& p, bool pointers, std::string& why) {
+  bool choose(const Product& p, bool pointers) {
     const LtMatrix a = lt_matrix(p.a, p.m, p.k), b = lt_matrix(p.b, p.k, p.n), c = lt_matrix(p.c, p.m, p.n);
-    if (p.a.dtype != p.b.dtype || p.a.dtype != p.c.dtype) return refuse(why, "the operands have different types");
-    if (!a.leading || !b.leading || !c.leading || c.across) return refuse(why, "cuBLASLt cannot express the strides");
-    if (std::max({p.m, p.n, p.k, entries_}) > INT_MAX) return refuse(why, "cuBLASLt counts in 32 bits");
+    if (p.a.dtype != p.b.dtype || p.a.dtype != p.c.dtype || !a.leading || !b.leading || !c.leading || c.across) return false;
+    if (std::max({p.m, p.n, p.k, entries_}) > INT_MAX) return false;  // what its kernels count to
     set_transposed(CUBLASLT_MATMUL_DESC_TRANSA, b.across);
     set_transposed(CUBLASLT_MATMUL_DESC_TRANSB, a.across);
     const cudaDataType type = p.a.dtype == ATTN_FP32 ? CUDA_R_32F : p.a.dtype == ATTN_FP16 ? CUDA_R_16F : CUDA_R_16BF;
@@ -99,9 +102,9 @@ class LtProduct {
     left_ = left[0];
     right_ = right[0];
     result_ = result[0];
-    if (pointers) by_pointers(left, right, result);
-    else if (!by_distance(left_layout_.get(), left, p) || !by_distance(right_layout_.get(), right, p) || !by_distance(result_layout_.get(), result, p))
-      return false;  // `why` keeps the pointers' reason
+    if (pointers ? !by_pointers(left, right, result)
+                 : !by_distance(left_layout_.get(), left, p) || !by_distance(right_layout_.get(), right, p) || !by_distance(result_layout_.get(), result, p))
+      return false;
 
     cublasLtMatmulPreference_t created = nullptr;
     check(cublasLtMatmulPreferenceCreate(&created), "cublasLtMatmulPreferenceCreate");
@@ -119,16 +122,9 @@ class LtProduct {
     int count = 0;
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle_, description_.get(), left_layout_.get(), right_layout_.get(), result_layout_.get(),
                                                                  result_layout_.get(), preference.get(), 1, &answer, &count);
-    if (status == CUBLAS_STATUS_SUCCESS && count > 0 && answer.state == CUBLAS_STATUS_SUCCESS) {
-      algorithm_ = answer.algo;
-      return true;
-    }
-    return refuse(why, std::string("cuBLASLt has no kernel for it: ") + cublasLtGetStatusName(status == CUBLAS_STATUS_SUCCESS && count > 0 ? answer.state : status));
-  }
-
-  static bool refuse(std::string& why, std::string reason) {
-    if (why.empty()) why = std::move(reason);
-    return false;
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE) check(status, "cublasLtMatmulAlgoGetHeuristic");
+    algorithm_ = answer.algo;
+    return status == CUBLAS_STATUS_SUCCESS && count > 0 && answer.state == CUBLAS_STATUS_SUCCESS;
   }
 
   void set_transposed(cublasLtMatmulDescAttributes_t side, bool across) {
@@ -157,17 +153,18 @@ class LtProduct {
     return result;
   }
 
-  void by_pointers(const std::vector<char*>& left, const std::vector<char*>& right, const std::vector<char*>& result) {
+  bool by_pointers(const std::vector<char*>& left, const std::vector<char*>& right, const std::vector<char*>& result) {
     const std::size_t bytes = left.size() * sizeof(char*);
     pointers_ = DeviceArray(3 * bytes);
     char* at = static_cast<char*>(pointers_.data());
     for (const auto& [list, side, layout] : {std::tuple{&left, &left_, left_layout_.get()}, {&right, &right_, right_layout_.get()},
                                              {&result, &result_, result_layout_.get()}}) {
+      if (cublasLtMatrixLayoutSetAttribute(layout, lt_batch_mode(), &kLtPointerArray, sizeof kLtPointerArray) != CUBLAS_STATUS_SUCCESS) return false;
       check(cudaMemcpy(at, list->data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy of matrix pointers");
-      set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, std::uint32_t{CUBLASLT_BATCH_MODE_POINTER_ARRAY});
       *side = at;
       at += bytes;
     }
+    return true;
   }
 
   static bool by_distance(cublasLtMatrixLayout_t layout, const std::vector<char*>& addresses, const Product& p) {
