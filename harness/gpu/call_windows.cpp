@@ -20,7 +20,8 @@ constexpr std::int64_t kSlack_ns = 1000;
 
 std::string quoted(const std::string& name) { return '"' + name.substr(0, 200) + '"'; }
 
-bool is_harness(const DeviceRecord& record) { return record.kind == ActivityKind::kernel && record.name.starts_with(kHarnessKernels); }
+// Contained, because the names of templates are mangled.
+bool is_harness(const DeviceRecord& record) { return record.kind == ActivityKind::kernel && record.name.find(kHarnessKernels) != std::string::npos; }
 
 struct Markers {
   const DeviceRecord* first = nullptr;
@@ -110,7 +111,8 @@ class Calls {
       if (between && record.name != kMarkerKernel) incomplete(fmt::format("{} of the harness ran inside call {}", quoted(record.name), *by_time));
       return std::nullopt;
     }
-    if (!tree_) return by_time;
+    // What stands behind the second marker on the harness's stream is the harness's: a call's work stands before it.
+    if (!tree_) return by_time && !between && record.stream == markers_[*by_time].second->stream ? std::nullopt : by_time;
     const auto* launch = tree_->find(record.correlation);
     if (!launch) {
       if (by_time && record.graph_node == 0) incomplete(fmt::format("{} in call {} was launched by no call of the runtime or driver that is recorded", quoted(record.name), *by_time));

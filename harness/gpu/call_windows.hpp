@@ -11,7 +11,7 @@ namespace attn {
 
 // The kernel that marks the borders of a call is launched with a grid of 2 * call + 1 blocks before it and 2 * call + 2 after it, call counting from 0.
 inline constexpr const char* kMarkerKernel = "attn_harness_marker";
-// What begins so is the harness's own and part of no call.
+// A kernel whose name contains this is the harness's own and part of no call.
 inline constexpr const char* kHarnessKernels = "attn_harness_";
 
 // The time on the host in which one call was made, by Cupti::now_ns: just before run() and just after it.
@@ -37,12 +37,12 @@ struct RecordedCall {
 };
 
 // The calls of a recording. The harness does for each, on its thread and its stream:
-//   prepare (kernels named kHarnessKernels; anything else only with_api), first marker, drain the device, window.begin_ns, run(), window.end_ns, second marker,
-//   drain the device.
+//   prepare (whatever it likes, on its stream), first marker, drain the device, window.begin_ns, run(), window.end_ns, second marker, drain the device.
 // A device record is the call's
 //   with_api: when the API call that launched it, on whatever thread, began in the call's window; what the harness's thread launched outside the windows is the
 //     harness's; what another thread launched outside of all windows goes by the rule without.
-//   without: when it began between the end of the call's first marker and the end of the next call's (or the end of the recording), harness kernels left out.
+//   without: when it began between the end of the call's first marker and the end of the next call's (or the end of the recording); harness kernels and what the
+//     harness's stream did behind the second marker left out.
 // API calls that began in the window are the call's; of those within one another on one thread the outermost is listed.
 //
 // With `with_api` every launching call that succeeded must have its record (of itself or of a call within it) and every record of a call its API call, or be a

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "gpu/copy_sizes.hpp"
 #include "gpu/cupti_library.hpp"
 #include "gpu/cupti_records.hpp"
 
@@ -96,16 +97,14 @@ void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, s
   if (buffer) pool().give_back(buffer, filled);
 }
 
-// A subscriber needs a callback; without a domain enabled it is never called.
-void CUPTIAPI nothing(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
-
 bool has_times(const DeviceRecord& record) { return record.start_ns > 0 && record.end_ns >= record.start_ns; }
 
 }  // namespace
 
 struct Cupti::State {
-  explicit State(const std::string& path) : library(path) {}
+  explicit State(const std::string& path) : library(path), copy_sizes(library) {}
   CuptiLibrary library;
+  CopySizes copy_sizes;
   CUpti_SubscriberHandle subscriber = nullptr;
   Recorded recorded = Recorded::nothing;
 
@@ -120,8 +119,8 @@ struct Cupti::State {
     in_use = false;
   }
 
-  // The wanted kinds of `kinds` on, the others off.
   void switch_to(Recorded what) {
+    if ((what == Recorded::everything) != (recorded == Recorded::everything)) copy_sizes.watch(subscriber, what == Recorded::everything);
     for (const CUpti_ActivityKind kind : kHostKinds) set(kind, what == Recorded::everything, recorded == Recorded::everything);
     for (const CUpti_ActivityKind kind : kDeviceKinds) set(kind, what != Recorded::nothing, recorded != Recorded::nothing);
     recorded = what;
@@ -133,7 +132,7 @@ struct Cupti::State {
                   fmt::format("{} of kind {}", wanted ? "cuptiActivityEnable" : "cuptiActivityDisable", static_cast<int>(kind)));
   }
 
-  Recording take() const {
+  Recording take() {
     // First all buffers whose records are complete, which after the drain should be all; then the others by force: a record that is still open then shows
     // itself by times of 0 instead of staying away.
     library.check(library.flush_all(0), "cuptiActivityFlushAll");
@@ -143,6 +142,9 @@ struct Cupti::State {
       read_records(library, reinterpret_cast<std::uint8_t*>(each.buffer.get()), std::min(each.bytes, kBufferBytes), recording);
       pool().recycle(std::move(each));
     }
+    const auto bytes_of = copy_sizes.take();
+    for (ApiRecord& each : recording.api)
+      if (const auto bytes = bytes_of.find(each.correlation); bytes != bytes_of.end()) each.bytes = bytes->second;
     std::size_t dropped = 0;
     if (library.dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS) recording.dropped = static_cast<std::int64_t>(dropped);
     const auto by_start = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
@@ -191,7 +193,7 @@ Cupti::Cupti(const std::string& library, const KnownWork& known_work) {
     throw;
   }
   const CuptiLibrary& cupti = state_->library;
-  cupti.check(cupti.subscribe(&state_->subscriber, nothing, nullptr), "cuptiSubscribe");
+  cupti.check(cupti.subscribe(&state_->subscriber, CopySizes::callback, &state_->copy_sizes), "cuptiSubscribe");
   pool().grow_to(kBuffersAhead);
   // CUPTI would zero each buffer itself, in the thread that launches. Where it cannot be told it does so, which is right too.
   std::uint8_t zeroed = 1;

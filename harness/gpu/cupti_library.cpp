@@ -124,6 +124,7 @@ CuptiLibrary::CuptiLibrary(const std::string& wanted) {
                             version, path, major(CUPTI_API_VERSION), kMajor, kMajor, major(api)));
   find(subscribe, "cuptiSubscribe");
   find(unsubscribe, "cuptiUnsubscribe");
+  find(enable_callback, "cuptiEnableCallback");
   find(enable, "cuptiActivityEnable");
   find(disable, "cuptiActivityDisable");
   find(register_callbacks, "cuptiActivityRegisterCallbacks");

@@ -22,6 +22,7 @@ struct CuptiLibrary {
   decltype(&::cuptiGetResultString) result_string = nullptr;
   decltype(&::cuptiSubscribe) subscribe = nullptr;
   decltype(&::cuptiUnsubscribe) unsubscribe = nullptr;
+  decltype(&::cuptiEnableCallback) enable_callback = nullptr;
   decltype(&::cuptiActivityEnable) enable = nullptr;
   decltype(&::cuptiActivityDisable) disable = nullptr;
   decltype(&::cuptiActivityRegisterCallbacks) register_callbacks = nullptr;

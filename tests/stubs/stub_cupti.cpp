@@ -115,6 +115,19 @@ void StubCupti::hand_over() {
   for (const Filled& each : filled) complete(nullptr, 0, each.buffer, each.size, each.used);
 }
 
+void StubCupti::begin_call(bool runtime, std::uint32_t call, const void* parameters, std::uint32_t correlation) {
+  const CUpti_CallbackDomain domain = runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
+  if (!subscribed || !watched.contains({domain, call})) return;
+  CUpti_CallbackData data{};
+  data.functionName = call_names.at(call).c_str();
+  data.functionParams = parameters;
+  data.correlationId = correlation;
+  for (const CUpti_ApiCallbackSite site : {CUPTI_API_ENTER, CUPTI_API_EXIT}) {
+    data.callbackSite = site;
+    subscriber(subscriber_data, domain, call, &data);
+  }
+}
+
 }  // namespace attn::test
 
 using namespace attn::test;
@@ -136,11 +149,13 @@ STUB_EXPORT CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const 
   return CUPTI_SUCCESS;
 }
 
-STUB_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc, void*) {
+STUB_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user_data) {
   if (const CUptiResult result = result_of("cuptiSubscribe"); result != CUPTI_SUCCESS) return result;
   if (stub().subscribed) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   stub().subscribed = true;
   ++stub().subscriptions;
+  stub().subscriber = callback;
+  stub().subscriber_data = user_data;
   *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&stub());
   return CUPTI_SUCCESS;
 }
@@ -153,6 +168,12 @@ STUB_EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle) {
 STUB_EXPORT CUptiResult CUPTIAPI cuptiFinalize() {
   ++stub().finalised;
   return CUPTI_SUCCESS;
+}
+
+STUB_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId call) {
+  if (enable) stub().watched.insert({domain, call});
+  else stub().watched.erase({domain, call});
+  return result_of("cuptiEnableCallback");
 }
 
 STUB_EXPORT CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {

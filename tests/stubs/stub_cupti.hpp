@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn::test {
@@ -38,9 +39,14 @@ struct StubCupti {
   virtual void put(const void* record, std::size_t size);
   // Fills buffers with what was put and hands them over at once, as CUPTI's own thread may at any time.
   virtual void hand_over();
+  // Tells the subscriber that a call begins, if it wants to know.
+  virtual void begin_call(bool runtime, std::uint32_t call, const void* parameters, std::uint32_t correlation);
 
   std::vector<std::vector<std::uint8_t>> pending;
   std::int64_t device_records = 0;
+  CUpti_CallbackFunc subscriber = nullptr;
+  void* subscriber_data = nullptr;
+  std::set<std::pair<int, std::uint32_t>> watched;  // domain and call
 };
 
 // Exported by the stub under this name.
