@@ -15,6 +15,7 @@ namespace {
 struct Name {
   std::string readable, normalised;
   std::map<ActivityKind, ActivityClass> classes;
+  std::optional<std::vector<CallEffect>> effects;
 };
 
 // Names are few and long: each is read once.
@@ -23,7 +24,7 @@ class Names {
   explicit Names(const Rules& rules) : rules_(rules) {}
   Name& of(const std::string& raw) {
     const auto [at, is_new] = names_.try_emplace(raw);
-    if (is_new) at->second = {readable_name(raw), normalised_name(raw), {}};
+    if (is_new) at->second = {readable_name(raw), normalised_name(raw), {}, {}};
     return at->second;
   }
   ActivityClass class_of(const Activity& activity) {
@@ -31,6 +32,11 @@ class Names {
     const auto [at, is_new] = name.classes.try_emplace(activity.kind);
     if (is_new) at->second = classify(rules_, activity.kind, name.readable);
     return at->second;
+  }
+  const std::vector<CallEffect>& effects_of(const std::string& raw) {
+    Name& name = of(raw);
+    if (!name.effects) name.effects = call_effects(rules_, name.readable);
+    return *name.effects;
   }
 
  private:
@@ -51,8 +57,17 @@ std::string senseless_time(const Activity& activity) {
 // What one call sums up to.
 struct CallSum {
   std::int64_t kernels = 0, copies = 0, memsets = 0;
+  std::int64_t launches = 0, synchronisations = 0, allocations = 0;
   std::optional<std::int64_t> copy_bytes = 0;
 };
+
+void add(CallSum& sum, const std::vector<CallEffect>& effects) {
+  for (const CallEffect effect : effects) {
+    sum.launches += effect == CallEffect::launch;
+    sum.synchronisations += effect == CallEffect::synchronise;
+    sum.allocations += effect == CallEffect::allocate;
+  }
+}
 
 void add(CallSum& sum, const Activity& activity, ActivityClass activity_class) {
   sum.kernels += activity.kind == ActivityKind::kernel;
@@ -111,12 +126,18 @@ Account account(const std::vector<CallActivities>& calls, const Rules& rules) {
   std::map<Key, Growing> growing;
   std::vector<CallSum> sums;
   std::vector<const Name*> previous;
+  bool api_recorded = false;  // what runs on a CPU, or was recorded without its calls, has none to count
   for (std::size_t c = 0; c < calls.size(); ++c) {
     CallSum& sum = sums.emplace_back();
     std::vector<const Name*> sequence;
     std::vector<NamedRecord> named;
     for (std::size_t i = 0; i < calls[c].size(); ++i) {
       const Activity& activity = calls[c][i];
+      if (activity.kind == ActivityKind::api) {
+        api_recorded = true;
+        add(sum, names.effects_of(activity.name));
+        continue;
+      }
       const Name& name = names.of(activity.name);
       if (const std::string fault = senseless_time(activity); !fault.empty())
         return {{}, {}, {}, fmt::format("record {} of call {} ({}) {}: start {} ns, end {} ns; the records cannot be trusted", i + 1, c + 1,
@@ -125,7 +146,7 @@ Account account(const std::vector<CallActivities>& calls, const Rules& rules) {
       add(sum, activity, activity_class);
       const auto [at, is_new] = growing.try_emplace(Key{activity.kind, name.normalised, activity_class, activity.bytes});
       Growing& row = at->second;
-      const auto ordinal = static_cast<std::int64_t>(i);
+      const auto ordinal = static_cast<std::int64_t>(named.size());
       row.ordinal = is_new ? ordinal : std::min(row.ordinal, ordinal);
       if (is_new || row.last_call != c) {
         row.counts.push_back(0);
@@ -142,7 +163,12 @@ Account account(const std::vector<CallActivities>& calls, const Rules& rules) {
     result.kernel_path = c == 0 || path == result.kernel_path ? path : KernelPath::unknown;
     previous = std::move(sequence);
   }
-  result.counts = {range(sums, &CallSum::kernels), range(sums, &CallSum::copies), range(sums, &CallSum::copy_bytes), range(sums, &CallSum::memsets)};
+  result.counts = {range(sums, &CallSum::kernels), range(sums, &CallSum::copies), range(sums, &CallSum::copy_bytes), range(sums, &CallSum::memsets), {}, {}, {}};
+  if (api_recorded) {
+    result.counts.launches = range(sums, &CallSum::launches);
+    result.counts.synchronisations = range(sums, &CallSum::synchronisations);
+    result.counts.allocations = range(sums, &CallSum::allocations);
+  }
   result.kernels = rows_of(growing, calls.size());
   return result;
 }

@@ -43,13 +43,21 @@ PathRule read_path(const Node& node) {
 }
 
 Rules read_rules(const Node& root) {
-  const MapReader map(root, "a rules file", {"version", "classes", "paths"});
+  const MapReader map(root, "a rules file", {"version", "classes", "calls", "paths"});
   read_integer(map.required("version"), 1, 1);
   Rules rules;
   if (const Node* classes = map.optional("classes")) {
     for (const Node& each : read_list(*classes)) {
       const MapReader rule(each, "a class rule", {"class", "name"});
       rules.classes.push_back({read_word<ActivityClass>(rule.required("class")), read_pattern(rule.required("name"))});
+    }
+  }
+  if (const Node* calls = map.optional("calls")) {
+    for (const Node& each : read_list(*calls)) {
+      const MapReader rule(each, "a call rule", {"effect", "name"});
+      std::vector<CallEffect> effects;
+      for (const Node* effect : one_or_more(rule.required("effect"))) effects.push_back(read_word<CallEffect>(*effect));
+      rules.calls.push_back({std::move(effects), read_pattern(rule.required("name"))});
     }
   }
   if (const Node* paths = map.optional("paths"))
@@ -64,6 +72,7 @@ Rules parse_rules(std::string_view text, const std::string& file) { return read_
 Rules load_rules(const std::string& path) {
   Rules rules = read_rules(read_yaml(path));
   std::ranges::copy(default_rules().classes, std::back_inserter(rules.classes));
+  std::ranges::copy(default_rules().calls, std::back_inserter(rules.calls));
   std::ranges::copy(default_rules().paths, std::back_inserter(rules.paths));
   return rules;
 }
@@ -98,6 +107,12 @@ ActivityClass classify(const Rules& rules, ActivityKind kind, const std::string&
   for (const ClassRule& rule : rules.classes)
     if (rule.name.found_in(readable)) return rule.activity_class;
   return ActivityClass::other;
+}
+
+std::vector<CallEffect> call_effects(const Rules& rules, const std::string& name) {
+  for (const CallRule& rule : rules.calls)
+    if (rule.name.found_in(name)) return rule.effects;
+  return {};
 }
 
 KernelPath kernel_path(const Rules& rules, const std::vector<NamedRecord>& call) {

@@ -42,8 +42,15 @@ struct PathRule {
   std::vector<Name> names;
 };
 
+// The first rule whose expression is found in the name of a call of the CUDA runtime or driver says what it does; none fits: nothing of interest.
+struct CallRule {
+  std::vector<CallEffect> effects;
+  NamePattern name;
+};
+
 struct Rules {
   std::vector<ClassRule> classes;
+  std::vector<CallRule> calls;
   std::vector<PathRule> paths;
 };
 
@@ -56,6 +63,9 @@ Rules load_rules(const std::string& path);
 
 // `readable` is readable_name(raw): names are compared in full, not normalised. Memcpys are `copy`, memsets `fill`.
 ActivityClass classify(const Rules& rules, ActivityKind kind, const std::string& readable);
+
+// Empty when no rule fits. `name` is the call's: "cudaLaunchKernel".
+std::vector<CallEffect> call_effects(const Rules& rules, const std::string& name);
 
 // The path of one call: the first rule that holds; `none` when nothing that could be attention ran (no attention, gemm or softmax, and no kernel whose
 // work is unknown), else `unknown`. Names are readable_name(raw), in the order of the call.

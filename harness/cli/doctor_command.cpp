@@ -47,14 +47,14 @@ Check check_database(const std::string& path) {
   return {fmt::format("{}, does not exist yet; {} is {}writable", path, folder.string(), writable ? "" : "not "), writable};
 }
 
-// The engine's own check, in a process of its own: an engine that crashes must not take the doctor along.
-Check check_reference(const Installation& installation) {
+// One of the engine's own checks, in a process of its own: an engine that crashes must not take the doctor along.
+Check self_test(const Installation& installation, const std::string& of, const std::string& good) {
   try {
     std::vector<std::string> command = worker_command(installation, "");
-    command.push_back("--self-test");
+    command.insert(command.end(), {"--self-test", of});
     ChildProcess worker(command);
     const Ending ending = worker.wait(ChildProcess::Clock::now() + std::chrono::minutes(2));
-    if (ending.exit_code == 0) return {"agrees with rows computed by hand"};
+    if (ending.exit_code == 0) return {good};
     const std::string output = worker.take_output();
     return {output.empty() ? ending.text() : output, false};
   } catch (const Error& error) {
@@ -63,7 +63,7 @@ Check check_reference(const Installation& installation) {
 }
 
 std::string machine_text(const Environment& environment) {
-  std::string text = fmt::format("{}, {} threads", environment.device_name, environment.threads);
+  std::string text = fmt::format("{}, {} {}", environment.device_name, environment.threads, environment.device == DeviceType::cpu ? "threads" : "host threads");
   if (environment.cache_bytes > 0) text += ", last-level cache " + bytes_text(static_cast<double>(environment.cache_bytes));
   if (environment.memory_bytes > 0) text += ", memory " + bytes_text(static_cast<double>(environment.memory_bytes));
   return text;
@@ -90,16 +90,26 @@ ExitCode examine(const Arguments& arguments) {
   };
 
   const std::atomic<bool>& interrupted = watch_interrupts();
-  const PluginFacts engine = describe_plugin(installation, "", kPatience, interrupted);
+  const PluginFacts engine = describe_device(installation, "cpu", kPatience, interrupted);
   require("engine", !engine.fault ? Check{engine.environment.engine + ", " + installation.engine} : Check{engine.fault->reason, false});
   if (!engine.fault) {
     state("machine", {machine_text(engine.environment)});
     state("system", {engine.environment.operating_system});
     state("arch, platform", {engine.environment.arch + ", " + engine.environment.platform});
     if (const std::string text = libraries_text(engine.environment); !text.empty()) state("libraries, switches", {text});
-    require("reference", check_reference(installation));
+    require("reference", self_test(installation, "reference", "agrees with rows computed by hand"));
   }
-  state("GPU", {"none: this build measures CPUs only"});
+  const PluginFacts gpu = describe_device(installation, "cuda", kPatience, interrupted);
+  if (gpu.fault) {
+    state("GPU", {gpu.fault->reason});
+  } else {
+    state("GPU", {machine_text(gpu.environment)});
+    state("GPU arch, platform", {gpu.environment.arch + ", " + gpu.environment.platform});
+    state("GPU libraries, switches", {libraries_text(gpu.environment)});
+    // Without records times can still be measured, so a machine without them is able.
+    state("GPU records", self_test(installation, "gpu-records", "CUPTI reports every kernel, memcpy and memset"));
+    require("GPU reference", self_test(installation, "gpu-reference", "agrees with the host's"));
+  }
   state("database", check_database(database_path(arguments.database)));
   const std::string commit = current_commit();
   state("commit", {commit.empty() ? "none: no git work tree here; --commit names one" : commit});

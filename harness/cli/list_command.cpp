@@ -41,17 +41,18 @@ std::string rows_text(const std::vector<Trial>& trials, const std::vector<TrialS
 
 std::string capabilities_text(const std::vector<Trial>& trials, const RunOptions& options, const std::atomic<bool>& interrupted, const Canvas& canvas) {
   BackendResolver resolver(options, interrupted);
+  const DeviceType device = resolver.targets().front().environment.device;
   Grid grid({{"backend", false, false, 0}, {"version", false, false, 1}, {"can", false, true, 0}});
   std::map<std::string, bool> seen;
   for (const Trial& trial : trials) {
     if (!seen.emplace(trial.backend.name, true).second) continue;
-    const ResolvedBackend resolved = resolver.resolve(trial.backend);
+    const ResolvedBackend resolved = resolver.resolve(trial.backend, device);
     std::string version, can = resolved.reason;
     if (resolved.reason.empty()) {
       const PluginFacts& facts = resolver.facts(resolved.plugin);
       can = !facts.fault ? "no backend " + resolved.name_in_file + " in " + resolved.plugin : facts.fault->reason;
       for (const BackendFacts& backend : facts.backends)
-        if (backend.name == resolved.name_in_file) {
+        if (backend.name == resolved.name_in_file && backend.device == device) {
           version = backend.version;
           can = words_of_bits(backend.can);
         }
@@ -71,6 +72,7 @@ ExitCode list(const Arguments& arguments) {
   RunOptions options;
   options.installation = this_installation();
   options.plugins = arguments.suites.plugins;
+  options.device = arguments.suites.device;
   options.max_cost_flops = arguments.suites.max_cost_flops;
   const std::atomic<bool>& interrupted = watch_interrupts();
   const std::vector<TrialSupport> answers = supports(trials, options, interrupted);

@@ -78,11 +78,13 @@ PluginOverride parse_plugin(const std::string& text) {
   return plugin;
 }
 
-DeviceType parse_device(const std::string& text) {
-  if (text == "auto" || text == "cpu") return DeviceType::cpu;
-  if (text == "all" || text == "cuda" || text.starts_with("cuda:"))
-    throw Error(fmt::format("found {}: this build has no GPU support; allowed are: auto, cpu", quote(text)));
-  throw Error(fmt::format("found {}; {}", quote(text), allowed_text(text, {"auto", "cpu"})));
+std::string parse_device(const std::string& text) {
+  const WordList words{"auto", "cpu", "cuda", kAllDevices};
+  if (std::find(words.begin(), words.end(), text) != words.end()) return text;
+  constexpr std::string_view kNumbered = "cuda:";
+  const std::string digits = text.starts_with(kNumbered) ? text.substr(kNumbered.size()) : "";
+  if (!digits.empty() && digits.size() <= 3 && digits.find_first_not_of("0123456789") == std::string::npos) return text;
+  throw Error(fmt::format("found {}; {}, and cuda:N for the N-th GPU, counted from 0", quote(text), allowed_text(text, words)));
 }
 
 std::string parse_text(const std::string& text) {

@@ -14,7 +14,7 @@ struct SuiteArguments {
   std::vector<std::string> suites;  // files
   Selection selection;
   std::vector<PluginOverride> plugins;
-  DeviceType device = DeviceType::cpu;
+  std::string device = RunOptions{}.device;
   std::optional<double> max_cost_flops;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 // What one trial gave: status, counts per call, times per block, numerics, memory. What could not be measured is empty, never zero.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -30,11 +31,15 @@ inline std::string to_string(const CountRange& range) {
 // Per call. `copies` = memcpys of every direction + kernels classed as copy; `copy_bytes` sums the memcpys.
 struct Counts {
   std::optional<CountRange> kernels, copies, copy_bytes, memsets;
+  std::optional<CountRange> launches{}, synchronisations{}, allocations{};  // by the host, inside the call; on a GPU only
   static void fields(auto& self, auto&& visit) {
     visit("kernels", self.kernels);
     visit("copies", self.copies);
     visit("copy_bytes", self.copy_bytes);
     visit("memsets", self.memsets);
+    visit("launches", self.launches);
+    visit("synchronisations", self.synchronisations);
+    visit("allocations", self.allocations);
   }
   bool operator==(const Counts&) const = default;
 };
@@ -69,6 +74,9 @@ struct Block {
   std::optional<double> span_ns;    // first start to last end, gaps included
   std::optional<double> device_ns;  // union of the busy intervals
   std::optional<double> drift;      // median of the last third over median of the first third of device_ns
+  std::optional<double> sm_clock_mhz{};  // of a GPU while it worked, median
+  std::string throttle{};           // what slowed the GPU meanwhile: "power cap"; empty: nothing, or not known
+  std::int64_t other_processes = 0; // that computed on the GPU meanwhile
   static void fields(auto& self, auto&& visit) {
     visit("instrument", self.instrument);
     visit("calls", self.calls);
@@ -79,8 +87,26 @@ struct Block {
     visit("span_ns", self.span_ns);
     visit("device_ns", self.device_ns);
     visit("drift", self.drift);
+    visit("sm_clock_mhz", self.sm_clock_mhz);
+    visit("throttle", self.throttle);
+    visit("other_processes", self.other_processes);
   }
 };
+
+// Adds what `more`, of the same process, has measured.
+inline void merge(Block& block, const Block& more) {
+  if (more.device_ns) {
+    block.instrument = more.instrument;
+    block.calls = more.calls;
+    block.device_ns = more.device_ns;
+    block.drift = more.drift;
+  }
+  for (const auto field : {&Block::first_ns, &Block::second_ns, &Block::host_ns, &Block::span_ns})
+    if (more.*field) block.*field = more.*field;
+  if (more.sm_clock_mhz) block.sm_clock_mhz = more.sm_clock_mhz;
+  if (!more.throttle.empty()) block.throttle = more.throttle;
+  block.other_processes = std::max(block.other_processes, more.other_processes);
+}
 
 // Errors against the double-precision reference; `budget` is what a naive evaluation in the same dtype is allowed (DESIGN section 2).
 struct Numerics {
@@ -125,6 +151,7 @@ struct Measurement {
   std::optional<KernelPath> kernel_path;
   Counts counts;
   std::vector<KernelRow> kernels;
+  std::optional<bool> capturable;  // into a CUDA graph
   std::vector<CallActivities> calls;  // raw, so that old rows can be classified again
   std::vector<Block> blocks;
   Numerics numerics;
@@ -145,6 +172,7 @@ struct Measurement {
     visit("kernel_path", self.kernel_path);
     visit("counts", self.counts);
     visit("kernels", self.kernels);
+    visit("capturable", self.capturable);
     visit("calls", self.calls);
     visit("blocks", self.blocks);
     visit("numerics", self.numerics);

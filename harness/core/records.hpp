@@ -13,6 +13,12 @@
 
 namespace attn {
 
+// Parent to worker, before all requests.
+struct Opening {
+  std::string device = "auto";  // "cpu", "cuda:N", "auto": a GPU when there is one
+  static void fields(auto& self, auto&& visit) { visit("device", self.device); }
+};
+
 // Parent to worker: run this case on this backend. `supports_only` asks nothing but whether it could.
 struct Request {
   std::int64_t trial = 0;
@@ -22,7 +28,9 @@ struct Request {
   std::uint64_t seed = 1;
   bool supports_only = false;
   bool control = false;                        // a control row: fixed work, no attention to check
-  bool timing = true, accounting = true, numerics = true;
+  bool bare = true;                            // calls that nothing listens to; on a GPU before any device_time or accounting of the same worker
+  bool device_time = false, accounting = true, numerics = true;
+  bool timing = true;                          // report the times of bare and device_time
   std::int64_t min_calls = 5, max_calls = 100;  // of the timed phase
   std::int64_t timing_ns = 200'000'000;         // stop after min_calls once this much was spent
   static void fields(auto& self, auto&& visit) {
@@ -33,7 +41,9 @@ struct Request {
     visit("seed", self.seed);
     visit("supports_only", self.supports_only);
     visit("control", self.control);
+    visit("bare", self.bare);
     visit("timing", self.timing);
+    visit("device_time", self.device_time);
     visit("accounting", self.accounting);
     visit("numerics", self.numerics);
     visit("min_calls", self.min_calls);
@@ -96,6 +106,8 @@ struct MeasurementRecord {
   std::string reason;
   bool counted = false;                // `calls` is complete; false: counts are unknown
   std::vector<CallActivities> calls;   // of the accounting phase
+  std::optional<bool> capturable;      // into a CUDA graph
+  bool worker_ends = false;            // the device is lost: another worker must go on
   Numerics numerics;
   Memory memory;
   static void fields(auto& self, auto&& visit) {
@@ -104,6 +116,8 @@ struct MeasurementRecord {
     visit("reason", self.reason);
     visit("counted", self.counted);
     visit("calls", self.calls);
+    visit("capturable", self.capturable);
+    visit("worker_ends", self.worker_ends);
     visit("numerics", self.numerics);
     visit("memory", self.memory);
   }

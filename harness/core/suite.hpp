@@ -79,6 +79,8 @@ struct CountBound {
 struct Expectation {
   Selector where;
   std::optional<CountBound> kernels, copies, copy_bytes, memsets;
+  std::optional<CountBound> launches, synchronisations, allocations;  // by the host, inside a call
+  std::optional<bool> capturable;       // into a CUDA graph
   std::vector<KernelPath> kernel_path;  // any of these
   std::optional<bool> supported;
   Place place;

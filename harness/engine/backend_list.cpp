@@ -33,22 +33,28 @@ BackendFacts backend_facts(const attn_backend& table) {
   return {table.name, table.version ? table.version : "", table.device_type == ATTN_DEVICE_CUDA ? DeviceType::cuda : DeviceType::cpu, table.can, table.flags};
 }
 
-const attn_backend& find_backend(const attn_backend_list& list, const std::string& name) {
-  const attn_backend* found = nullptr;
-  std::string names, fault;
+const attn_backend& find_backend(const attn_backend_list& list, const std::string& name, std::int32_t device_type) {
+  const char* const device = device_type == ATTN_DEVICE_CUDA ? "a GPU" : "a CPU";
+  const attn_backend *found = nullptr, *elsewhere = nullptr;
+  std::string names;
   for (std::uint32_t i = 0; i < list.count; ++i) {
     const attn_backend* table = list.backends[i];
     const bool named = table && table->struct_size > offsetof(attn_backend, name) + sizeof(table->name) && table->name;
     if (named) names += (names.empty() ? "" : ", ") + std::string(table->name);
-    // A single table serves under any name, so that its own fault is told rather than its name.
-    if (list.count == 1 ? (named && name == table->name) || !table_fault(table).empty() : named && name == table->name) {
-      if (found) throw Error(fmt::format("the plugin holds backend \"{}\" twice", name));
-      if (const std::string why = table_fault(table); !why.empty()) throw Error(why);
-      found = table;
+    const std::string fault = table_fault(table);
+    // A single faulty table serves under any name, so that its own fault is told rather than its name.
+    if (!(named && name == table->name) && !(list.count == 1 && !fault.empty())) continue;
+    if (!fault.empty()) throw Error(fault);
+    if (table->device_type != device_type) {
+      elsewhere = table;
+      continue;
     }
+    if (found) throw Error(fmt::format("the plugin holds backend \"{}\" twice", name));
+    found = table;
   }
-  if (!found) throw Error(fmt::format("the plugin holds no backend \"{}\"; it holds: {}", name, names.empty() ? "none" : names));
-  return *found;
+  if (found) return *found;
+  if (elsewhere) throw Error(fmt::format("the plugin's backend \"{}\" is not for {}", name, device));
+  throw Error(fmt::format("the plugin holds no backend \"{}\"; it holds: {}", name, names.empty() ? "none" : names));
 }
 
 attn_problem make_problem(const Case& c, const std::string& id, std::uint64_t seed) {

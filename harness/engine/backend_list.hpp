@@ -15,8 +15,8 @@ std::string list_fault(const attn_backend_list* list);
 // Why a table cannot be used (too small, a null function); empty when it can.
 std::string table_fault(const attn_backend* table);
 BackendFacts backend_facts(const attn_backend& table);
-// The table of `name`. Throws Error that lists the names there are; also when the name stands twice.
-const attn_backend& find_backend(const attn_backend_list& list, const std::string& name);
+// The table of `name` for a kind of device (attn_device_type). Throws Error that lists the names there are; also when the name stands twice.
+const attn_backend& find_backend(const attn_backend_list& list, const std::string& name, std::int32_t device_type);
 
 // `value` as the ABI asks it; `id` must outlive the result.
 attn_problem make_problem(const Case& value, const std::string& id, std::uint64_t seed);

@@ -38,26 +38,33 @@ std::uint64_t ask_supports(const attn_backend& backend, const attn_problem& prob
   return support.workspace_bytes;
 }
 
-BackendSession::BackendSession(const attn_backend& backend, const attn_problem& problem, const attn_device_facts& device, Tensors& tensors,
-                               const std::map<std::string, std::string>& options, std::uint64_t workspace_bytes)
-    : backend_(backend), workspace_("the workspace", static_cast<std::size_t>(workspace_bytes)) {
+BackendSession::BackendSession(Device& device, const attn_backend& backend, std::uint64_t workspace_bytes)
+    : device_(device), backend_(backend), workspace_(device, "the workspace", static_cast<std::size_t>(workspace_bytes)) {
+  device.set(workspace_.data(), 0xFF, workspace_.bytes());  // NaN in every format: nobody may rely on what it holds
+}
+
+void BackendSession::open(const attn_problem& problem, Tensors& tensors, const std::map<std::string, std::string>& options) {
   std::vector<const char*> keys, values;
   for (const auto& [key, value] : options) {
     keys.push_back(key.c_str());
     values.push_back(value.c_str());
   }
   const attn_options table{sizeof table, static_cast<std::uint32_t>(keys.size()), keys.data(), values.data()};
+  tensors.abi()->workspace = workspace_.data();
+  tensors.abi()->workspace_bytes = workspace_.bytes();
+  const attn_device_facts facts = device_.facts();
   Answer answer;
   const std::int64_t start = now_ns();
-  const attn_status status = backend.open(backend.self, &problem, tensors.abi(), &device, &table, &state_, answer.text());
+  const attn_status status = backend_.open(backend_.self, &problem, tensors.abi(), &facts, &table, &state_, answer.text());
   open_ns_ = static_cast<double>(now_ns() - start);
   if (status != ATTN_OK) state_ = nullptr;
   answer.check(status, "open");
   call_.struct_size = sizeof call_;
   call_.pass = ATTN_CALL_ALL;
+  call_.stream = device_.stream();
   call_.tensors = tensors.abi();
   call_.workspace = workspace_.data();
-  call_.workspace_bytes = workspace_bytes;
+  call_.workspace_bytes = workspace_.bytes();
 }
 
 BackendSession::~BackendSession() {

@@ -24,20 +24,22 @@ std::uint64_t ask_supports(const attn_backend& backend, const attn_problem& prob
 
 class BackendSession {
  public:
-  // Allocates the workspace and opens the backend. Throws TrialEnd.
-  BackendSession(const attn_backend& backend, const attn_problem& problem, const attn_device_facts& device, Tensors& tensors,
-                 const std::map<std::string, std::string>& options, std::uint64_t workspace_bytes);
+  // Allocates the workspace.
+  BackendSession(Device& device, const attn_backend& backend, std::uint64_t workspace_bytes);
   ~BackendSession();
   BackendSession(const BackendSession&) = delete;
   BackendSession& operator=(const BackendSession&) = delete;
 
+  // Opens the backend, once. Throws TrialEnd.
+  void open(const attn_problem& problem, Tensors& tensors, const std::map<std::string, std::string>& options);
   double open_ns() const { return open_ns_; }
-  // One call; `ops` null = nobody listens. Returns its wall time in nanoseconds. Throws TrialEnd.
+  // One call; `ops` null = nobody listens. Returns the time in nanoseconds until it comes back. Throws TrialEnd.
   double run(const attn_ops* ops);
   // A write outside the workspace.
   std::optional<std::string> damage() { return workspace_.damage(); }
 
  private:
+  Device& device_;
   const attn_backend& backend_;
   GuardedBuffer workspace_;
   attn_call call_{};

@@ -1,20 +1,21 @@
 #pragma once
-// Host memory with red zones: a pattern before and after the payload that shows a write out of bounds.
+// Device memory with red zones: a pattern before and after the payload that shows a write out of bounds.
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
+
+#include "engine/device.hpp"
 
 namespace attn {
 
 class GuardedBuffer {
  public:
-  static constexpr std::size_t kGuardBytes = 4096, kAlignment = 256;
+  static constexpr std::size_t kGuardBytes = 4096;
 
   GuardedBuffer() = default;
   // Payload of `bytes`, aligned to 256, uninitialised. `name` appears in messages. Throws Error when the memory is not to be had.
-  GuardedBuffer(std::string name, std::size_t bytes);
+  GuardedBuffer(Device& device, std::string name, std::size_t bytes);
   GuardedBuffer(GuardedBuffer&& other) noexcept;
   GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
   ~GuardedBuffer();
@@ -25,6 +26,7 @@ class GuardedBuffer {
   std::optional<std::string> damage();
 
  private:
+  Device* device_ = nullptr;
   std::string name_;
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;

@@ -9,15 +9,14 @@ namespace attn {
 
 class MergeHeads {
  public:
-  // A view where the output's strides allow one (each head's rows follow the last head's), as in PyTorch's reshape; else a copy, reported to `recorder`
-  // as the kernel "harness_copy_merge_heads". Returns the merged output, still indexed (batch, heads, seq, dim).
+  explicit MergeHeads(Device& device) : device_(device) {}
+  // A view where the output's strides allow one (each head's rows follow the last head's), as in PyTorch's reshape; else a copy, the kernel
+  // "harness_copy_merge_heads". Returns the merged output, still indexed (batch, heads, seq, dim).
   TensorView operator()(const TensorView& output, OpRecorder* recorder);
 
  private:
+  Device& device_;
   GuardedBuffer merged_;
 };
-
-// A dense copy of `source` in the order (batch, seq, heads, dim), element by element, bits kept.
-TensorView copy_dense(const TensorView& source, GuardedBuffer& into);
 
 }  // namespace attn

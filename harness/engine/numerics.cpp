@@ -110,8 +110,8 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 struct Known {
   Known(const CheckInput& input, std::vector<OutputRow> of) : rows(std::move(of)) {
     const Reading right{.value = *input.value, .text = {}};
-    expected = reference(right, input.operands, rows);
-    allowed = naive(right, input.operands, rows);
+    expected = input.reference->exact(right, rows);
+    allowed = input.reference->naive(right, rows);
     found = read_rows(input.output, rows, input.value->head_dim_v);
   }
   std::vector<OutputRow> rows;
@@ -120,9 +120,9 @@ struct Known {
 };
 
 bool is_misread_as(const Reading& reading, const CheckInput& input, const Known& known) {
-  const Evaluation mistaken = reference(reading, input.operands, known.rows);
+  const Evaluation mistaken = input.reference->exact(reading, known.rows);
   if (distance(known.found, mistaken.out) >= distance(known.found, known.expected.out)) return false;  // no better than the right answer
-  if (!compare(known.found, mistaken, naive(reading, input.operands, known.rows), input.output.dtype).right) return false;
+  if (!compare(known.found, mistaken, input.reference->naive(reading, known.rows), input.output.dtype).right) return false;
   // A misreading that the budget cannot tell from the right one explains nothing.
   return !compare(mistaken.out, known.expected, known.allowed, input.output.dtype).right;
 }
@@ -169,15 +169,15 @@ NumericsResult check_output(const CheckInput& input) {
   NumericsResult result;
   std::vector<std::string> reasons;
 
-  const OutputScan scan = scan_output(c, input.operands.mask, input.output, input.poison);
+  const OutputScan scan = scan_output(c, input.mask, input.output, input.poison);
   if (scan.unwritten > 0)
     reasons.push_back(fmt::format("{} never written, first {}", elements(scan.unwritten), place_of(scan.first_unwritten->row, scan.first_unwritten->column)));
   if (scan.not_finite > 0)
     reasons.push_back(fmt::format("{} not finite, first {}: {}", elements(scan.not_finite),
                                   place_of(scan.first_not_finite->row, scan.first_not_finite->column), scan.first_not_finite->value));
 
-  const std::vector<OutputRow> rows = sample_rows(c, input.operands.mask, input.seed, input.limits);
-  const Evaluation expected = reference(right, input.operands, rows), allowed = naive(right, input.operands, rows);
+  const std::vector<OutputRow> rows = sample_rows(c, input.mask, input.seed, input.limits);
+  const Evaluation expected = input.reference->exact(right, rows), allowed = input.reference->naive(right, rows);
   const Comparison comparison = compare(read_rows(input.output, rows, c.head_dim_v), expected, allowed, input.output.dtype);
   Numerics& numerics = result.numerics;
   if (c.dropout > 0) {

@@ -14,7 +14,8 @@ namespace attn {
 
 struct CheckInput {
   const Case* value = nullptr;
-  Operands operands;                    // as they were during the call
+  const Reference* reference = nullptr;  // of the operands as they were during the call
+  TensorView mask;                      // as fill_mask; empty without a mask tensor. This and the outputs lie in host memory
   TensorView output;                    // (B, H, Sq, Dv)
   TensorView lse;                       // (B, H, Sq, 1), fp32; empty = not checked
   TensorView previous;                  // the output of a call on other inputs, to name a cached answer; empty = none

@@ -30,7 +30,8 @@ class Problem {
   Evaluation naive_of(const Reading& reading) const { return naive(reading, operands_, rows()); }
   NumericsResult check(const std::vector<double>& output) {
     for (std::size_t i = 0; i < output.size(); ++i) static_cast<float*>(output_.data)[i] = static_cast<float>(output[i]);
-    return check_output({.value = &value_, .operands = operands_, .output = output_, .lse = {}, .previous = {}, .poison = {}, .limits = {}});
+    const HostReference right(operands_);
+    return check_output({.value = &value_, .reference = &right, .mask = operands_.mask, .output = output_, .lse = {}, .previous = {}, .poison = {}, .limits = {}});
   }
 
  private:

@@ -35,17 +35,10 @@ std::array<std::size_t, 3> axis_order(Layout layout, StrideKind kind) {
   return order;
 }
 
-std::uint64_t fingerprint_of(const GuardedBuffer& buffer) {
-  std::uint64_t hash = 0x9e3779b97f4a7c15ull;
-  const std::size_t words = buffer.bytes() / 8;
-  for (std::size_t i = 0; i < words; ++i) {
-    std::uint64_t word;
-    std::memcpy(&word, buffer.data() + 8 * i, 8);
-    hash = (hash ^ word) * 0x9fb21c651e98df25ull;
-    hash ^= hash >> 32;
-  }
-  for (std::size_t i = 8 * words; i < buffer.bytes(); ++i) hash = (hash ^ static_cast<std::uint64_t>(buffer.data()[i])) * 0x9fb21c651e98df25ull;
-  return hash;
+std::uint32_t nan_bits(std::int32_t dtype) {
+  std::uint32_t bits = 0;
+  store_element(&bits, 0, dtype, std::bit_cast<float>(0x7fc00000u));
+  return bits;
 }
 
 }  // namespace
@@ -87,13 +80,13 @@ void Tensors::make(Tensor& tensor, const char* name, std::int32_t dtype, const s
     tensor.view.strides[*axis] = expanded ? 0 : stride;
     if (!expanded) stride *= shape[*axis];
   }
-  tensor.storage = std::make_shared<GuardedBuffer>(name, static_cast<std::size_t>(stride) * element_bytes(dtype));
+  tensor.storage = std::make_shared<GuardedBuffer>(device_, name, static_cast<std::size_t>(stride) * element_bytes(dtype));
   tensor.view.data = tensor.storage->data();
 }
 
 void Tensors::point(Tensor& tensor, DLDataType type) {
   tensor.dl.data = tensor.view.data;
-  tensor.dl.device = {ATTN_DEVICE_CPU, 0};
+  tensor.dl.device = device_.dl();
   tensor.dl.dtype = type;
   tensor.dl.ndim = static_cast<std::int32_t>(tensor.shape.size());
   tensor.dl.shape = tensor.shape.data();
@@ -101,15 +94,17 @@ void Tensors::point(Tensor& tensor, DLDataType type) {
   tensor.dl.byte_offset = 0;
 }
 
-void Tensors::make_vector(Tensor& tensor, const char* name, std::size_t count, DLDataType type) {
-  tensor.storage = std::make_shared<GuardedBuffer>(name, count * 4);
+// Of elements of 4 bytes.
+void Tensors::make_vector(Tensor& tensor, const char* name, const void* values, std::size_t count, DLDataType type) {
+  tensor.storage = std::make_shared<GuardedBuffer>(device_, name, count * 4);
   tensor.view.data = tensor.storage->data();
+  device_.write(tensor.storage->data(), values, count * 4);
   tensor.shape = {static_cast<std::int64_t>(count)};
   tensor.strides = {1};
   point(tensor, type);
 }
 
-Tensors::Tensors(const Case& value) : value_(value) {
+Tensors::Tensors(Device& device, const Case& value) : device_(device), value_(value) {
   const Case& c = value_;
   if (c.layout == Layout::thd) throw Error("layout thd (ragged) is not laid out by this engine yet");
   if (c.page_size > 0) throw Error("pages are not laid out by this engine yet");
@@ -159,48 +154,45 @@ Tensors::Tensors(const Case& value) : value_(value) {
     abi_.mask = &mask_.dl;
   }
   if (const auto slopes = resolved_slopes(c); !slopes.empty()) {
-    make_vector(alibi_, "alibi", slopes.size(), kDlFloat);
-    std::transform(slopes.begin(), slopes.end(), static_cast<float*>(alibi_.view.data), [](double slope) { return static_cast<float>(slope); });
+    const std::vector<float> values(slopes.begin(), slopes.end());
+    make_vector(alibi_, "alibi", values.data(), values.size(), kDlFloat);
     abi_.alibi = &alibi_.dl;
   }
   const auto lengths = [&](Tensor& tensor, const char* name, const std::vector<std::int64_t>& values) -> DLTensor* {
     if (values.empty()) return nullptr;
-    make_vector(tensor, name, values.size(), kDlInt32);
-    std::transform(values.begin(), values.end(), static_cast<std::int32_t*>(tensor.view.data), [](std::int64_t v) { return static_cast<std::int32_t>(v); });
+    const std::vector<std::int32_t> narrow(values.begin(), values.end());
+    make_vector(tensor, name, narrow.data(), narrow.size(), kDlInt32);
     return &tensor.dl;
   };
   abi_.lengths_q = lengths(lengths_q_, "lengths_q", c.lengths_q);
   abi_.lengths_kv = lengths(lengths_kv_, "lengths_kv", c.lengths_kv);
 }
 
+void Tensors::fill_storage(const Tensor& tensor, std::uint32_t bits) {
+  const std::size_t size = element_bytes(tensor.view.dtype);
+  device_.fill(tensor.storage->data(), bits, size, tensor.storage->bytes() / size);
+}
+
 void Tensors::fill(std::uint64_t seed) {
   // Gaps of sliced tensors hold NaN: a backend that reads them shows it.
   for (Tensor* tensor : {&q_, &k_, &v_})
-    if (tensor->pitch != tensor->view.shape[3])
-      for (std::size_t i = 0; i < tensor->storage->bytes() / element_bytes(tensor->view.dtype); ++i)
-        store_element(tensor->storage->data(), static_cast<std::int64_t>(i), tensor->view.dtype, std::bit_cast<float>(0x7fc00000u));
-  fill_inputs(value_, seed, q_.view, k_.view, v_.view);
-  if (mask_.view) fill_mask(value_, seed, mask_.view);
+    if (tensor->pitch != tensor->view.shape[3]) fill_storage(*tensor, nan_bits(tensor->view.dtype));
+  device_.fill_inputs(value_, seed, q_.view, k_.view, v_.view);
+  if (mask_.view) device_.fill_mask(value_, seed, mask_.view);
   fingerprint_ = input_fingerprint();
 }
 
 std::uint64_t Tensors::input_fingerprint() const {
   std::uint64_t hash = 0;
   for (const Tensor* tensor : {&q_, &k_, &v_, &mask_, &alibi_, &lengths_q_, &lengths_kv_})
-    if (tensor->storage) hash = hash * 31 + fingerprint_of(*tensor->storage);
+    if (tensor->storage) hash = hash * 31 + device_.fingerprint(tensor->storage->data(), tensor->storage->bytes());
   return hash;
 }
 
 void Tensors::poison_output() {
-  const std::int32_t dtype = o_.view.dtype;
-  const std::uint32_t bits = poison_bits(dtype);
-  const std::size_t size = element_bytes(dtype), count = o_.storage->bytes() / size;
-  std::byte* const data = o_.storage->data();
-  if (size == 4) std::fill_n(reinterpret_cast<std::uint32_t*>(data), count, bits);
-  else if (size == 2) std::fill_n(reinterpret_cast<std::uint16_t*>(data), count, static_cast<std::uint16_t>(bits));
-  else std::fill_n(reinterpret_cast<std::uint8_t*>(data), count, static_cast<std::uint8_t>(bits));
+  fill_storage(o_, poison_bits(o_.view.dtype));
   o_.strides.assign(o_.view.strides.begin(), o_.view.strides.end());
-  point(o_, dl_type(dtype));
+  point(o_, dl_type(o_.view.dtype));
 }
 
 std::optional<std::string> Tensors::damage() {
@@ -208,12 +200,14 @@ std::optional<std::string> Tensors::damage() {
     if (tensor->storage)
       if (auto found = tensor->storage->damage()) return found;
   if (o_.pitch != o_.view.shape[3]) {
+    std::vector<std::byte> stored(o_.storage->bytes());
+    device_.read(stored.data(), o_.storage->data(), stored.size());
     const std::int64_t rows = o_.view.shape[0] * o_.view.shape[1] * o_.view.shape[2];
     const std::uint32_t bits = poison_bits(o_.view.dtype);
     const std::size_t size = element_bytes(o_.view.dtype);
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t d = o_.view.shape[3]; d < o_.pitch; ++d)
-        if (std::memcmp(o_.storage->data() + static_cast<std::size_t>(row * o_.pitch + d) * size, &bits, size) != 0)
+        if (std::memcmp(stored.data() + static_cast<std::size_t>(row * o_.pitch + d) * size, &bits, size) != 0)
           return fmt::format("wrote into the gap between rows of o (row {} of the storage, element {})", row, d);
   }
   if (input_fingerprint() != fingerprint_) return "wrote into its inputs";

@@ -1,5 +1,5 @@
 #pragma once
-// The tensors of one case in host memory: laid out as the case says, filled by its recipe, guarded against writes where none belong.
+// The tensors of one case in a device's memory: laid out as the case says, filled by its recipe, guarded against writes where none belong.
 
 #include <array>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace attn {
 class Tensors {
  public:
   // Throws Error when the case's tensors cannot be made here (ragged and paged layouts, gradients: not yet).
-  explicit Tensors(const Case& value);
+  Tensors(Device& device, const Case& value);
 
   Tensors(const Tensors&) = delete;
   Tensors& operator=(const Tensors&) = delete;
@@ -52,10 +52,12 @@ class Tensors {
     std::int64_t pitch = 0;                  // elements from one row of head_dim to the next; the rest of it is a gap
   };
   void make(Tensor& tensor, const char* name, std::int32_t dtype, const std::array<std::int64_t, 4>& shape, Layout layout, StrideKind kind);
-  void make_vector(Tensor& tensor, const char* name, std::size_t count, DLDataType type);
+  void make_vector(Tensor& tensor, const char* name, const void* values, std::size_t count, DLDataType type);
   void point(Tensor& tensor, DLDataType type);
+  void fill_storage(const Tensor& tensor, std::uint32_t bits);  // every element, gaps too
   std::uint64_t input_fingerprint() const;
 
+  Device& device_;
   Case value_;
   Tensor q_, k_, v_, o_, mask_, alibi_, lengths_q_, lengths_kv_;
   std::uint64_t fingerprint_ = 0;

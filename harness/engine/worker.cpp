@@ -5,11 +5,15 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "engine/backend_list.hpp"
-#include "engine/host_environment.hpp"
+#include "engine/device.hpp"
+#include "engine/device_self_test.hpp"
+#include "engine/field_libraries.hpp"
 #include "engine/numerics.hpp"
 #include "engine/trial.hpp"
 
@@ -42,23 +46,55 @@ class LineReader {
   std::string buffer_;
 };
 
+std::optional<std::string> self_test(const std::string& what) {
+  if (what == "reference") return reference_self_test();
+  if (what == "gpu-reference") return device_self_test(*open_device("cuda"));
+  if (what == "gpu-records") return open_device("cuda")->records_fault();
+  return "there is no self-test of " + what;
+}
+
 int serve(const attn_backend_list* list, int in_fd, int out_fd) {
   RecordWriter write(out_fd);
   EnvironmentRecord first;
-  first.environment = host_environment();
+  LineReader requests(in_fd);
+  const auto opening = requests.next();
+  if (!opening) return 0;
+  Opening wanted;
+  from_json(parse_json(*opening, "opening"), wanted, "opening");
+  std::unique_ptr<Device> device;
+  try {
+    device = open_device(wanted.device);
+  } catch (const Error& error) {
+    MeasurementRecord none;
+    none.status = Status::cannot_measure;
+    none.reason = error.what();
+    write(none);
+    return 0;
+  }
+  first.environment = device->environment();
   first.environment.engine = kEngineVersion;
+  for (auto& [name, library] : field_libraries()) first.environment.libraries.insert_or_assign(name, std::move(library));
   const std::string fault = list_fault(list);
   for (std::uint32_t i = 0; fault.empty() && i < list->count; ++i)
     if (table_fault(list->backends[i]).empty()) first.backends.push_back(backend_facts(*list->backends[i]));
   write(first);
 
-  CacheFlush flush(first.environment.cache_bytes);
-  LineReader requests(in_fd);
+  auto known = device->environment().libraries;
   while (const auto line = requests.next()) {
     Request request;
     from_json(parse_json(*line, "request"), request, "request");
-    if (fault.empty()) write(run_trial(*list, request, first.environment, flush, write));
-    else write(MeasurementRecord{.trial = request.trial, .status = Status::unsupported, .reason = fault, .counted = false, .calls = {}, .numerics = {}, .memory = {}});
+    MeasurementRecord record;
+    record.trial = request.trial;
+    record.status = Status::unsupported;
+    record.reason = fault;
+    if (fault.empty()) record = run_trial(*list, request, *device, write);
+    if (device->environment().libraries != known) {  // an instrument was loaded on the way
+      known = device->environment().libraries;
+      for (const auto& [name, library] : known) first.environment.libraries.insert_or_assign(name, library);
+      write(first);
+    }
+    write(record);
+    if (record.worker_ends) std::_Exit(0);  // exit handlers of a lost device may hang
   }
   return 0;
 }
@@ -76,7 +112,12 @@ int attn_worker(const attn_backend_list* backends, int in_fd, int out_fd) {
   }
 }
 
-const char* attn_self_test(void) {
-  static const std::optional<std::string> fault = attn::reference_self_test();
+const char* attn_self_test(const char* what) {
+  static std::optional<std::string> fault;
+  try {
+    fault = attn::self_test(what ? what : "");
+  } catch (const std::exception& error) {
+    fault = error.what();
+  }
   return fault ? fault->c_str() : nullptr;
 }

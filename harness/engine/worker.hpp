@@ -13,6 +13,7 @@ ATTN_EXPORT int attn_worker(const attn_backend_list* backends, int in_fd, int ou
 // what a mirror in another language checks itself against. Static storage.
 ATTN_EXPORT const char* attn_abi_layout(void);
 
-// What is wrong with the reference, by hand-computed rows; null when nothing is. Static storage.
-ATTN_EXPORT const char* attn_self_test(void);
+// What is wrong with `what`; null when nothing is. The text stays valid until the next call. "reference": against rows computed by hand. On the first GPU:
+// "gpu-reference": its inputs and reference against the host's; "gpu-records": whether CUPTI reports all that runs.
+ATTN_EXPORT const char* attn_self_test(const char* what);
 }

@@ -13,7 +13,7 @@
 namespace attn {
 namespace {
 
-// A record may seem to end behind the marker that waited for it: clocks of two engines of the device, and their rounding.
+// A record may seem to end behind the marker that waited for it, and a call to begin before the window it stands behind: two clocks, and their rounding.
 constexpr std::int64_t kSlack_ns = 1000;
 
 [[noreturn]] void incomplete(const std::string& what) { throw Error("the recording is not complete: " + what, Fault::internal); }
@@ -85,7 +85,8 @@ class Calls {
       if (!before || !behind) incomplete(fmt::format("the launch of the marker {} call {} has no record", before ? "behind" : "before", call));
       harness_thread_ = recording_.api[before->call].thread;
       const CallWindow& window = windows_[call];
-      if (window.begin_ns < recording_.api[before->call].end_ns || window.end_ns < window.begin_ns || recording_.api[behind->call].start_ns < window.end_ns)
+      if (window.begin_ns + kSlack_ns < recording_.api[before->call].end_ns || window.end_ns < window.begin_ns ||
+          recording_.api[behind->call].start_ns + kSlack_ns < window.end_ns)
         incomplete(fmt::format("call {} was made from {} to {} ns, which is not between the launches of its markers, {} and {} ns", call, window.begin_ns, window.end_ns,
                                recording_.api[before->call].end_ns, recording_.api[behind->call].start_ns));
     }
@@ -138,7 +139,7 @@ class Calls {
     for (const LaunchTree::Root& root : tree_->roots()) {
       const ApiRecord& call = recording_.api[root.call];
       const auto index = window_of(call.start_ns);
-      if (!index) continue;
+      if (!index || &root == tree_->find(markers_[*index].second->correlation)) continue;
       if (call.start_ns <= 0 || call.end_ns < call.start_ns) incomplete(fmt::format("{} in call {} runs from {} to {} ns", call.name, *index, call.start_ns, call.end_ns));
       const bool needs_record = root.launches == Launches::kernel || root.launches == Launches::graph || (root.launches == Launches::memory && root.bytes.value_or(0) > 0);
       if (needs_record && !root.capturing && std::ranges::none_of(root.correlations, [&](std::int64_t id) { return recorded.contains(id); }))

@@ -67,17 +67,58 @@ const SharedLibrary& opened(const std::string& path) {
   return kept.back();
 }
 
-std::string mend(CUptiResult result) {
+}  // namespace
+
+CuptiLibrary::CuptiLibrary(const std::string& wanted) {
+  const SharedLibrary& library = opened(wanted.empty() ? found_library() : wanted);
+  const auto find = [&](auto& function, const char* name) {
+    function = library.find<std::remove_reference_t<decltype(function)>>(name);
+    if (!function) throw Error(fmt::format("{} is no CUPTI that can be used: it has no {}", wanted.empty() ? found_library() : wanted, name));
+  };
+  find(get_version, "cuptiGetVersion");
+  Dl_info place{};
+  path = dladdr(reinterpret_cast<void*>(get_version), &place) && place.dli_fname ? place.dli_fname : wanted;
+  find(result_string, "cuptiGetResultString");
+  check(get_version(&api_version_), "cuptiGetVersion");
+  version = version_text(api_version_);
+  // Records grow at their end within a major version; between two of them even their meaning changed.
+  if (major(api_version_) != major(CUPTI_API_VERSION))
+    throw Error(fmt::format("the process has CUPTI {} ({}), but this build needs CUPTI {}: its records have another layout. Use an interpreter whose libraries are built "
+                            "for CUDA {} (torch: a +cu{}x wheel), or an attn-regress built with CUDA {}",
+                            version, path, major(CUPTI_API_VERSION), kMajor, kMajor, major(api_version_)));
+  subscribe_v2_ = library.find<void*>("cuptiSubscribe_v2");
+  find(subscribe, "cuptiSubscribe");
+  find(unsubscribe, "cuptiUnsubscribe");
+  find(enable_callback, "cuptiEnableCallback");
+  find(enable, "cuptiActivityEnable");
+  find(disable, "cuptiActivityDisable");
+  find(register_callbacks, "cuptiActivityRegisterCallbacks");
+  find(flush_all, "cuptiActivityFlushAll");
+  find(next_record, "cuptiActivityGetNextRecord");
+  find(dropped_records, "cuptiActivityGetNumDroppedRecords");
+  find(set_attribute, "cuptiActivitySetAttribute");
+  find(callback_name, "cuptiGetCallbackName");
+  find(timestamp, "cuptiGetTimestamp");
+}
+
+std::string CuptiLibrary::text(CUptiResult result, const std::string& during) const {
+  const char* name = nullptr;
+  if (result_string(result, &name) != CUPTI_SUCCESS || !name) name = "a code it has no name for";
+  return fmt::format("CUPTI {}, {}: error {}, {}", version, during, static_cast<int>(result), name);
+}
+
+void CuptiLibrary::check(CUptiResult result, const std::string& during) const {
+  if (result != CUPTI_SUCCESS) throw Error(fmt::format("{}: {}", text(result, during), mend(result)), Fault::internal);
+}
+
+std::string CuptiLibrary::mend(CUptiResult result) const {
   const int code = static_cast<int>(result);
   switch (code) {
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
     case CUPTI_ERROR_MAX_LIMIT_REACHED:  // what CUPTI before 11.3 said to a second subscriber
-    {
-      const std::string holder = likely_cupti_holder();
       return fmt::format("another profiler holds CUPTI in this process{}: run without nsys, ncu, compute-sanitizer, cuda-gdb and without a framework's profiler; "
                          "timing alone still works: --gates latency,numerics",
-                         holder.empty() ? "" : ", probably " + holder);
-    }
+                         holder());
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
       return "this user may not profile the GPU: load the driver's module with NVreg_RestrictProfilingToAdminUsers=0, or run with CAP_SYS_ADMIN (a container: "
@@ -102,48 +143,23 @@ std::string mend(CUptiResult result) {
   return "see the documentation of CUPTI for this code; timing alone may still work: --gates latency,numerics";
 }
 
-}  // namespace
-
-CuptiLibrary::CuptiLibrary(const std::string& wanted) {
-  const SharedLibrary& library = opened(wanted.empty() ? found_library() : wanted);
-  const auto find = [&](auto& function, const char* name) {
-    function = library.find<std::remove_reference_t<decltype(function)>>(name);
-    if (!function) throw Error(fmt::format("{} is no CUPTI that can be used: it has no {}", wanted.empty() ? found_library() : wanted, name));
-  };
-  find(get_version, "cuptiGetVersion");
-  Dl_info place{};
-  path = dladdr(reinterpret_cast<void*>(get_version), &place) && place.dli_fname ? place.dli_fname : wanted;
-  find(result_string, "cuptiGetResultString");
-  std::uint32_t api = 0;
-  check(get_version(&api), "cuptiGetVersion");
-  version = version_text(api);
-  // Records grow at their end within a major version; between two of them even their meaning changed.
-  if (major(api) != major(CUPTI_API_VERSION))
-    throw Error(fmt::format("the process has CUPTI {} ({}), but this build needs CUPTI {}: its records have another layout. Use an interpreter whose libraries are built "
-                            "for CUDA {} (torch: a +cu{}x wheel), or an attn-regress built with CUDA {}",
-                            version, path, major(CUPTI_API_VERSION), kMajor, kMajor, major(api)));
-  find(subscribe, "cuptiSubscribe");
-  find(unsubscribe, "cuptiUnsubscribe");
-  find(enable_callback, "cuptiEnableCallback");
-  find(enable, "cuptiActivityEnable");
-  find(disable, "cuptiActivityDisable");
-  find(register_callbacks, "cuptiActivityRegisterCallbacks");
-  find(flush_all, "cuptiActivityFlushAll");
-  find(next_record, "cuptiActivityGetNextRecord");
-  find(dropped_records, "cuptiActivityGetNumDroppedRecords");
-  find(set_attribute, "cuptiActivitySetAttribute");
-  find(callback_name, "cuptiGetCallbackName");
-  find(timestamp, "cuptiGetTimestamp");
-}
-
-std::string CuptiLibrary::text(CUptiResult result, const std::string& during) const {
-  const char* name = nullptr;
-  if (result_string(result, &name) != CUPTI_SUCCESS || !name) name = "a code it has no name for";
-  return fmt::format("CUPTI {}, {}: error {}, {}", version, during, static_cast<int>(result), name);
-}
-
-void CuptiLibrary::check(CUptiResult result, const std::string& during) const {
-  if (result != CUPTI_SUCCESS) throw Error(fmt::format("{}: {}", text(result, during), mend(result)), Fault::internal);
+// ", namely X" as CUPTI says itself, ", probably X" by what is to be seen in the process, or nothing.
+std::string CuptiLibrary::holder() const {
+#if CUPTI_API_VERSION >= 130000
+  // Only here: from 13.2 on subscribers of the second kind may not be mixed with those of the first.
+  if (const auto again = reinterpret_cast<decltype(&::cuptiSubscribe_v2)>(subscribe_v2_); again && api_version_ < 130200) {
+    char name[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 1] = "";
+    CUpti_SubscriberParams params{};
+    params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+    params.oldSubscriberName = name;
+    params.oldSubscriberSize = CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN;
+    CUpti_SubscriberHandle subscriber = nullptr;
+    if (again(&subscriber, nullptr, nullptr, &params) == CUPTI_SUCCESS) unsubscribe(subscriber);
+    else if (*name) return fmt::format(", namely {}", name);
+  }
+#endif
+  const std::string likely = likely_cupti_holder();
+  return likely.empty() ? "" : ", probably " + likely;
 }
 
 std::string likely_cupti_holder() {

@@ -3,6 +3,7 @@
 
 #include <cupti.h>
 
+#include <cstdint>
 #include <string>
 
 namespace attn {
@@ -32,6 +33,12 @@ struct CuptiLibrary {
   decltype(&::cuptiActivitySetAttribute) set_attribute = nullptr;
   decltype(&::cuptiGetCallbackName) callback_name = nullptr;
   decltype(&::cuptiGetTimestamp) timestamp = nullptr;
+
+ private:
+  std::string mend(CUptiResult result) const;
+  std::string holder() const;
+  void* subscribe_v2_ = nullptr;       // not in every version
+  std::uint32_t api_version_ = 0;
 };
 
 // Who else in this process is likely to hold CUPTI, by the environment and the loaded libraries: "Nsight Systems (libToolsInjection64.so is loaded)"; empty when

@@ -99,7 +99,10 @@ void judge_expectation(const Expectation& expectation, const JudgeInput& input, 
   } counts[] = {{"kernels", Gate::kernels, expectation.kernels, m.counts.kernels},
                 {"copies", Gate::copies, expectation.copies, m.counts.copies},
                 {"copy_bytes", Gate::copies, expectation.copy_bytes, m.counts.copy_bytes},
-                {"memsets", std::nullopt, expectation.memsets, m.counts.memsets}};
+                {"memsets", std::nullopt, expectation.memsets, m.counts.memsets},
+                {"launches", std::nullopt, expectation.launches, m.counts.launches},
+                {"synchronisations", std::nullopt, expectation.synchronisations, m.counts.synchronisations},
+                {"allocations", std::nullopt, expectation.allocations, m.counts.allocations}};
   for (const auto& each : counts) {
     if (!each.bound || (each.gate && !on(input, *each.gate))) continue;
     if (!each.count) {
@@ -111,6 +114,11 @@ void judge_expectation(const Expectation& expectation, const JudgeInput& input, 
       if (each.bound->high) finding.threshold = static_cast<double>(*each.bound->high);
       verdict.findings.push_back(std::move(finding));
     }
+  }
+  if (expectation.capturable) {
+    if (!m.capturable) verdict.not_judged.push_back("expected capturable: not known");
+    else if (*m.capturable != *expectation.capturable)
+      verdict.findings.push_back(expected_finding(std::nullopt, "capturable", m.capturable.value() ? "it can be captured into a graph, expected not to be" : "it cannot be captured into a graph", expectation));
   }
   if (expectation.kernel_path.empty() || !on(input, Gate::kernel_path)) return;
   if (!m.kernel_path) verdict.not_judged.push_back("expected kernel_path: not known");

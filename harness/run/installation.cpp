@@ -39,15 +39,27 @@ std::vector<std::string> worker_command(const Installation& installation, const 
   return command;
 }
 
-PluginFacts describe_plugin(const Installation& installation, const std::string& file, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
+namespace {
+
+PluginFacts describe(const Installation& installation, const std::string& file, const std::string& device, std::chrono::nanoseconds patience,
+                     const std::atomic<bool>& interrupted) {
   PluginFacts facts;
   facts.file = file;
   facts.fingerprint = fingerprint_of(file);
-  Worker worker(worker_command(installation, file), {patience, patience}, interrupted);
+  Worker worker(worker_command(installation, file), device, {patience, patience}, interrupted);
   facts.fault = worker.fault();
   facts.environment = worker.facts().environment;
   facts.backends = worker.facts().backends;
   return facts;
+}
+
+}  // namespace
+
+PluginFacts describe_plugin(const Installation& installation, const std::string& file, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
+  return describe(installation, file, "cpu", patience, interrupted);
+}
+PluginFacts describe_device(const Installation& installation, const std::string& device, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
+  return describe(installation, "", device, patience, interrupted);
 }
 
 std::vector<PluginFacts> builtin_plugins(const Installation& installation, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {

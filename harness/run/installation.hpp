@@ -33,8 +33,10 @@ struct PluginFacts {
   std::optional<MeasurementRecord> fault;
 };
 
-// Loads `file` in a worker process and asks what it holds; an empty `file` asks for the engine and the environment alone.
+// Loads `file` in a worker process and asks what it holds, without touching a GPU.
 PluginFacts describe_plugin(const Installation& installation, const std::string& file, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
+// The engine alone on a device ("auto", "cpu", "cuda:N"): its environment, or why there is none.
+PluginFacts describe_device(const Installation& installation, const std::string& device, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
 // Every built-in plugin, by file name.
 std::vector<PluginFacts> builtin_plugins(const Installation& installation, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
 

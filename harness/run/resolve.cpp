@@ -8,13 +8,29 @@
 namespace attn {
 
 BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted) {
-  const PluginFacts engine = describe_plugin(options.installation, "", options.prepare_timeout, interrupted);
-  if (engine.fault && !interrupted) throw Error("the engine does not start: " + engine.fault->reason, Fault::internal);
-  environment_ = engine.environment;
+  if (options.device != kAllDevices) {
+    add_target(options.device);
+  } else {
+    add_target("cpu");
+    add_target("auto");
+    if (targets_.back().environment.device == DeviceType::cpu) targets_.pop_back();
+  }
   for (const PluginFacts& plugin : builtin_plugins(options.installation, options.prepare_timeout, interrupted)) {
-    for (const BackendFacts& backend : plugin.backends) builtin_.emplace(backend.name, plugin.file);
+    for (const BackendFacts& backend : plugin.backends) builtin_.emplace(std::pair(backend.device, backend.name), plugin.file);
     plugins_.emplace(plugin.file, plugin);
   }
+}
+
+void BackendResolver::add_target(const std::string& device) {
+  const PluginFacts engine = describe_device(options_.installation, device, options_.prepare_timeout, interrupted_);
+  Target target{device, engine.environment, ""};
+  if (engine.fault && !interrupted_) {
+    if (engine.fault->status != Status::cannot_measure) throw Error("the engine does not start: " + engine.fault->reason, Fault::internal);
+    target.environment.device = DeviceType::cuda;  // a host can always be measured
+    target.fault = engine.fault->reason;
+  }
+  if (device == "auto") target.name = target.environment.device == DeviceType::cuda ? "cuda:0" : "cpu";
+  targets_.push_back(std::move(target));
 }
 
 const PluginFacts& BackendResolver::facts(const std::string& plugin) {
@@ -22,14 +38,16 @@ const PluginFacts& BackendResolver::facts(const std::string& plugin) {
   return found != plugins_.end() ? found->second : plugins_.emplace(plugin, describe_plugin(options_.installation, plugin, options_.prepare_timeout, interrupted_)).first->second;
 }
 
-// The name inside the file: the one asked for, else the key's own, else the only one there is.
-std::string BackendResolver::choose(const PluginFacts& facts, const std::string& wanted, const std::string& key) {
+// The name inside the file: the one asked for, else the key's own, else the only one there is for the device.
+std::string BackendResolver::choose(const PluginFacts& facts, const std::string& wanted, const std::string& key, DeviceType device) {
   if (!wanted.empty()) return wanted;
-  const bool has_key = std::any_of(facts.backends.begin(), facts.backends.end(), [&](const BackendFacts& backend) { return backend.name == key; });
-  return !has_key && facts.backends.size() == 1 ? facts.backends.front().name : key;
+  std::vector<std::string> names;
+  for (const BackendFacts& backend : facts.backends)
+    if (backend.device == device) names.push_back(backend.name);
+  return names.size() == 1 ? names.front() : key;
 }
 
-ResolvedBackend BackendResolver::resolve(const BackendSpec& spec) {
+ResolvedBackend BackendResolver::resolve(const BackendSpec& spec, DeviceType device) {
   std::string file = spec.plugin, wanted = spec.plugin_name;
   for (const PluginOverride& override : options_.plugins)
     if (override.backend == spec.name) {
@@ -39,12 +57,13 @@ ResolvedBackend BackendResolver::resolve(const BackendSpec& spec) {
   if (file.empty() && !spec.python.empty()) return {"", "", "a Python backend: this version runs native plugins only"};
   if (!file.empty()) {
     file = std::filesystem::absolute(file).string();
-    return {file, choose(facts(file), wanted, spec.name), ""};
+    return {file, choose(facts(file), wanted, spec.name, device), ""};
   }
-  if (const auto found = builtin_.find(spec.name); found != builtin_.end()) return {found->second, spec.name, ""};
+  if (const auto found = builtin_.find({device, spec.name}); found != builtin_.end()) return {found->second, spec.name, ""};
   std::string names;
-  for (const auto& [name, plugin] : builtin_) names += (names.empty() ? "" : ", ") + name;
-  return {"", "", fmt::format("no backend of that name for a {}; there are: {}", word(environment_.device), names.empty() ? "none" : names)};
+  for (const auto& [key, plugin] : builtin_)
+    if (key.first == device) names += (names.empty() ? "" : ", ") + key.second;
+  return {"", "", fmt::format("no backend of that name for a {}; there are: {}", device == DeviceType::cuda ? "GPU" : "CPU", names.empty() ? "none" : names)};
 }
 
 }  // namespace attn

@@ -16,26 +16,33 @@ struct ResolvedBackend {
   std::string reason;        // why there is none: "no backend of that name for a cpu; there are: flash, naive"
 };
 
+// A device that a run measures.
+struct Target {
+  std::string name;         // "cpu", "cuda:0"
+  Environment environment;  // of the engine alone, without any plugin
+  std::string fault;        // why it cannot be measured; then the environment names the kind of device and no more
+};
+
 class BackendResolver {
  public:
-  // Describes the built-in plugins and the overriding ones, each in a worker.
-  // `options` and `interrupted` must outlive it.
+  // Describes the devices that the options ask for and the built-in plugins, each in a worker. `options` and `interrupted` must outlive it. Throws Error when
+  // the engine cannot be started at all.
   BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted);
 
-  ResolvedBackend resolve(const BackendSpec& spec);
+  const std::vector<Target>& targets() const { return targets_; }
+  ResolvedBackend resolve(const BackendSpec& spec, DeviceType device);
   // What is known of a plugin file; described when first asked for.
   const PluginFacts& facts(const std::string& plugin);
-  // Of the engine alone, without any plugin. Throws Error when the engine cannot be started.
-  const Environment& environment() const { return environment_; }
 
  private:
-  std::string choose(const PluginFacts& facts, const std::string& wanted, const std::string& key);
+  void add_target(const std::string& device);
+  std::string choose(const PluginFacts& facts, const std::string& wanted, const std::string& key, DeviceType device);
 
   const RunOptions& options_;
   const std::atomic<bool>& interrupted_;
-  Environment environment_;
-  std::map<std::string, PluginFacts> plugins_;         // by file
-  std::map<std::string, std::string> builtin_;         // backend name -> file
+  std::vector<Target> targets_;
+  std::map<std::string, PluginFacts> plugins_;                          // by file
+  std::map<std::pair<DeviceType, std::string>, std::string> builtin_;  // kind of device and backend name -> file
 };
 
 }  // namespace attn

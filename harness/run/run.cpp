@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "accounting/account.hpp"
 #include "base/error.hpp"
 #include "judge/judge.hpp"
+#include "run/device_lock.hpp"
 #include "run/reproduce.hpp"
 #include "run/resolve.hpp"
 #include "run/worker_process.hpp"
@@ -44,6 +46,7 @@ std::string new_run_id(const std::string& started_at) {
 struct Job {
   const Suite* suite = nullptr;
   Trial trial;
+  const Target* target = nullptr;
   ResolvedBackend backend;
   Measurement measurement;
   Gates gates;
@@ -60,10 +63,12 @@ class Run {
       const std::atomic<bool>& interrupted)
       : options_(options), rules_(rules), baselines_(baselines), observer_(observer), interrupted_(interrupted),
         resolver_(options, interrupted), started_(Clock::now()) {
-    environments_.push_back(resolver_.environment());
-    for (const PlannedSuite& planned : suites) {
-      for (const Trial& trial : planned.trials) add_job(planned.suite, trial);
-      if (options.gates.contains(Gate::latency) && !planned.trials.empty()) add_controls(planned.suite);
+    for (const Target& target : resolver_.targets()) {
+      if (target.fault.empty() && !interrupted) lock(target);
+      for (const PlannedSuite& planned : suites) {
+        for (const Trial& trial : planned.trials) add_job(planned.suite, trial, target);
+        if (options.gates.contains(Gate::latency) && !planned.trials.empty()) add_controls(planned.suite, target);
+      }
     }
   }
 
@@ -83,12 +88,19 @@ class Run {
   }
 
  private:
-  void add_job(const Suite& suite, Trial trial) {
+  // Two runs on one GPU would measure each other.
+  void lock(const Target& target) {
+    if (target.environment.device_uuid.empty()) return;
+    locks_.push_back(std::make_unique<DeviceLock>(target.environment.device_uuid, interrupted_));
+  }
+
+  void add_job(const Suite& suite, Trial trial, const Target& target) {
     Job job;
     job.suite = &suite;
+    job.target = &target;
     trial.index = static_cast<std::int64_t>(jobs_.size());
-    job.backend = resolver_.resolve(trial.backend);
-    job.environment = environment_of(job.backend.plugin);
+    job.backend = resolver_.resolve(trial.backend, target.environment.device);
+    job.environment = environment_of(job.backend.plugin, target);
     const Environment& environment = environments_[job.environment];
     job.facts = row_facts(trial, environment);
     job.gates = gates_for(job.facts, suite.gates, options_.gates);
@@ -106,32 +118,38 @@ class Run {
   }
 
   // Control rows show how the machine is; they are measured like all others and judge nothing.
-  void add_controls(const Suite& suite) {
+  void add_controls(const Suite& suite, const Target& target) {
     for (const char* name : kControls) {
       Trial trial;
       trial.suite = suite.name;
       trial.value.name = "control";
       trial.id = case_id(trial.value);
       trial.backend.name = name;
-      if (!resolver_.resolve(trial.backend).reason.empty()) continue;  // a build without it goes on without a thermometer
-      add_job(suite, std::move(trial));
+      if (!resolver_.resolve(trial.backend, target.environment.device).reason.empty()) continue;  // a build without it goes on without a thermometer
+      add_job(suite, std::move(trial), target);
       jobs_.back().measurement.control = true;
     }
   }
 
-  // One environment per plugin: the worker's, and the plugin itself.
-  std::size_t environment_of(const std::string& plugin) {
-    if (plugin.empty()) return 0;
-    if (const auto known = environment_by_plugin_.find(plugin); known != environment_by_plugin_.end()) return known->second;
-    const PluginFacts& facts = resolver_.facts(plugin);
-    Environment environment = !facts.fault ? facts.environment : environments_.front();
-    environment.libraries[kBackendLibrary] = {plugin.substr(plugin.rfind('/') + 1) + " " + facts.fingerprint, plugin};
+  // One environment per device and plugin: the device's, the plugin itself, and what it brought along.
+  std::size_t environment_of(const std::string& plugin, const Target& target) {
+    const auto [known, fresh] = environment_by_plugin_.try_emplace({target.name, plugin}, environments_.size());
+    if (!fresh) return known->second;
+    Environment environment = target.environment;
+    if (!plugin.empty()) {
+      const PluginFacts& facts = resolver_.facts(plugin);
+      for (const auto& [name, library] : facts.environment.libraries) environment.libraries.insert_or_assign(name, library);
+      environment.libraries[kBackendLibrary] = {plugin.substr(plugin.rfind('/') + 1) + " " + facts.fingerprint, plugin};
+    }
     environments_.push_back(std::move(environment));
-    return environment_by_plugin_[plugin] = environments_.size() - 1;
+    return known->second;
   }
 
-  Request request_for(const Job& job, bool whole) const {
+  // What one row needs, in the order of the requests. On a GPU the records of CUPTI come in a request of their own, after the bare calls of every row of the
+  // worker: CUPTI, once attached, would be in all their host times.
+  std::vector<Request> requests_for(const Job& job, bool whole) const {
     const auto& gates = job.gates.enabled;
+    const bool latency = gates.contains(Gate::latency), memory = gates.contains(Gate::memory);
     Request request;
     request.trial = job.trial.index;
     request.backend = job.backend.name_in_file;
@@ -139,47 +157,80 @@ class Run {
     request.options = job.trial.backend.options;
     request.seed = options_.seed;
     request.control = job.measurement.control;
-    const bool latency = gates.contains(Gate::latency);
-    request.timing = latency || gates.contains(Gate::memory);
+    request.timing = latency || memory;
     if (!latency) request.timing_ns = 0;
-    request.accounting = whole && (latency || gates.contains(Gate::kernels) || gates.contains(Gate::copies) || gates.contains(Gate::kernel_path));
+    const bool counts = gates.contains(Gate::kernels) || gates.contains(Gate::copies) || gates.contains(Gate::kernel_path);
     request.numerics = whole && gates.contains(Gate::numerics);
-    return request;
+    if (job.measurement.device == DeviceType::cpu) {
+      request.accounting = whole && (latency || counts);
+      return {request};
+    }
+    std::vector<Request> requests;
+    Request recorded = request;
+    if (latency) {
+      request.accounting = request.numerics = false;
+      requests.push_back(request);
+    }
+    recorded.bare = false;
+    recorded.device_time = recorded.timing = latency;
+    recorded.accounting = whole && (latency || counts || memory);
+    requests.push_back(recorded);
+    return requests;
   }
 
   bool budget_spent() const { return options_.budget && Clock::now() - started_ > *options_.budget; }
 
-  // Runs the chosen jobs, plugin by plugin, each plugin's in one worker for as long as it lives; a plugin that does not come up is not tried again.
+  // Runs the chosen jobs, device by device and plugin by plugin, those of one plugin in one worker for as long as it lives.
   void measure(const std::vector<Job*>& chosen, bool whole) {
-    std::map<std::string, std::vector<Job*>> by_plugin;
-    for (Job* job : chosen) by_plugin[job->backend.plugin].push_back(job);
-    for (auto& [plugin, jobs] : by_plugin) {
-      std::unique_ptr<Worker> worker;
-      const std::optional<MeasurementRecord> fault = resolver_.facts(plugin).fault;  // it did not come up when it was described: not tried again
+    std::map<std::pair<std::string, std::string>, std::vector<Job*>> by_worker;
+    for (Job* job : chosen) by_worker[{job->target->name, job->backend.plugin}].push_back(job);
+    for (auto& [key, jobs] : by_worker) measure_in_one(key.first, key.second, jobs, whole);
+  }
+
+  void measure_in_one(const std::string& device, const std::string& plugin, const std::vector<Job*>& jobs, bool whole) {
+    std::unique_ptr<Worker> worker;
+    std::optional<MeasurementRecord> fault = resolver_.facts(plugin).fault;  // a plugin that did not come up when it was described is not tried again
+    std::set<const Job*> ended;
+    for (std::size_t round = 0, rounds = 1; round < rounds; ++round) {
       for (Job* job : jobs) {
+        const std::vector<Request> requests = requests_for(*job, whole);
+        rounds = std::max(rounds, requests.size());
+        if (round >= requests.size() || ended.contains(job)) continue;
         if (interrupted_) return;
         if (budget_spent()) {
           if (whole) settle(*job, Status::skipped, "the time of --budget was spent before this row; a larger --budget runs it");
+          ended.insert(job);
           continue;
         }
-        if (!fault && (!worker || (!worker->alive() && !worker->fault())))
-          worker = std::make_unique<Worker>(worker_command(options_.installation, plugin), Deadlines{options_.timeout, options_.prepare_timeout}, interrupted_);
+        if (!fault && (!worker || !worker->alive())) {
+          worker = std::make_unique<Worker>(worker_command(options_.installation, plugin), device, Deadlines{options_.timeout, options_.prepare_timeout}, interrupted_);
+          fault = worker->fault();
+        }
         TrialAnswer answer;
         if (fault) answer.record = *fault;
-        else if (worker->fault()) answer.record = *worker->fault();
-        else answer = worker->run(request_for(*job, whole), [&](Phase phase) { observer_.trial_started(job->trial, phase); });
+        else answer = worker->run(requests[round], [&](Phase phase) { observer_.trial_started(job->trial, phase); });
         if (interrupted_ && answer.record.status != Status::ok) return;
-        take(*job, answer, whole);
-        observer_.trial_measured(job->trial, job->measurement, environments_[job->environment]);
+        if (worker && worker->facts().environment.libraries.contains("cupti"))
+          environments_[job->environment].libraries["cupti"] = worker->facts().environment.libraries.at("cupti");
+        take(*job, answer, whole, round);
+        if (answer.record.status != Status::ok || round + 1 == requests.size()) {
+          ended.insert(job);
+          observer_.trial_measured(job->trial, job->measurement, environments_[job->environment]);
+        }
       }
     }
   }
 
-  void take(Job& job, TrialAnswer& answer, bool whole) {
+  // The times of one process are one block, in however many requests they came.
+  void take(Job& job, TrialAnswer& answer, bool whole, std::size_t round) {
     Measurement& m = job.measurement;
     job.measured = true;
-    m.blocks.insert(m.blocks.end(), answer.blocks.begin(), answer.blocks.end());
-    if (!whole && answer.record.status == Status::ok) return;
+    for (const Block& block : answer.blocks) {
+      if (round > 0 && !m.blocks.empty()) merge(m.blocks.back(), block);
+      else m.blocks.push_back(block);
+    }
+    const bool right = answer.record.status == Status::ok;
+    if (!whole && right) return;
     m.status = answer.record.status;
     m.reason = answer.record.reason;
     m.output = answer.output;
@@ -187,6 +238,7 @@ class Run {
     m.numerics = answer.record.numerics;
     m.memory = answer.record.memory;
     m.backend_version = version_of(job);
+    if (answer.record.capturable) m.capturable = answer.record.capturable;
     if (answer.record.counted) {
       m.calls = std::move(answer.record.calls);
       apply(account(m.calls, rules_), m);
@@ -195,7 +247,7 @@ class Run {
 
   std::string version_of(const Job& job) {
     for (const BackendFacts& backend : resolver_.facts(job.backend.plugin).backends)
-      if (backend.name == job.backend.name_in_file) return backend.version;
+      if (backend.name == job.backend.name_in_file && backend.device == job.measurement.device) return backend.version;
     return "";
   }
 
@@ -210,7 +262,8 @@ class Run {
   void measure_all() {
     std::vector<Job*> chosen, controls;
     for (Job& job : jobs_) {
-      if (!job.backend.reason.empty()) settle(job, Status::unsupported, job.backend.reason);
+      if (!job.target->fault.empty()) settle(job, Status::cannot_measure, job.target->fault);
+      else if (!job.backend.reason.empty()) settle(job, Status::unsupported, job.backend.reason);
       else if (const std::string why = too_costly(job.trial.value, job.measurement.device, options_); !why.empty()) settle(job, Status::skipped, why);
       else (job.measurement.control ? controls : chosen).push_back(&job);
     }
@@ -242,15 +295,17 @@ class Run {
     input.expectations = job.expectations;
     input.counts_baseline = baselines_.counts(job.measurement);
     input.times_baseline = baselines_.times(job.measurement);
-    input.control = control_of(*job.suite);
+    input.control = control_of(job);
+    for (const Block& block : job.measurement.blocks)
+      if (block.other_processes > 0) input.latency_blocked = fmt::format("{} other process(es) computed on this GPU meanwhile", block.other_processes);
     input.max_blocks = options_.most_blocks;
     return input;
   }
 
-  std::optional<Interval> control_of(const Suite& suite) const {
+  std::optional<Interval> control_of(const Job& row) const {
     std::vector<ControlRow> rows;
     for (const Job& job : jobs_)
-      if (job.measurement.control && job.suite == &suite) rows.push_back({&job.measurement, baselines_.times(job.measurement)});
+      if (job.measurement.control && job.suite == row.suite && job.target == row.target) rows.push_back({&job.measurement, baselines_.times(job.measurement)});
     return control_ratio(rows);
   }
 
@@ -292,14 +347,18 @@ class Run {
     result.exit = interrupted_ ? ExitCode::interrupted : run_exit_code(outcomes, options_.require_baseline);
   }
 
+  bool measures(DeviceType device) const {
+    return std::ranges::any_of(resolver_.targets(), [&](const Target& target) { return target.environment.device == device; });
+  }
+
   // Only of suites that run as a whole: a filter leaves expectations without rows.
   void warn_unmatched(RunResult& result) const {
     std::map<const Suite*, std::vector<RowFacts>> rows;
     for (const Job& job : jobs_)
       if (!job.measurement.control) rows[job.suite].push_back(job.facts);
     for (const auto& [suite, facts] : rows)
-      for (const Expectation& expectation : facts.size() < suite->cases.size() * suite->backends.size() ? std::vector<Expectation>{} : unmatched_expectations(suite->expectations, facts))
-        if (!expectation.where.device || *expectation.where.device == environments_.front().device)
+      for (const Expectation& expectation : facts.size() < suite->cases.size() * suite->backends.size() * resolver_.targets().size() ? std::vector<Expectation>{} : unmatched_expectations(suite->expectations, facts))
+        if (!expectation.where.device || measures(*expectation.where.device))
           result.warnings.push_back(fmt::format("{}: this expectation selects no row of this run", to_string(expectation.place)));
   }
 
@@ -310,7 +369,8 @@ class Run {
   const std::atomic<bool>& interrupted_;
   BackendResolver resolver_;
   std::vector<Environment> environments_;
-  std::map<std::string, std::size_t> environment_by_plugin_;
+  std::map<std::pair<std::string, std::string>, std::size_t> environment_by_plugin_;  // by device and plugin
+  std::vector<std::unique_ptr<DeviceLock>> locks_;
   std::vector<Job> jobs_;
   Clock::time_point started_;
 };

@@ -23,8 +23,11 @@ struct PluginOverride {
   std::string name_in_file;  // empty: NAME, or the only backend in FILE
 };
 
+inline constexpr const char* kAllDevices = "all";
+
 struct RunOptions {
   Installation installation;
+  std::string device = "auto";  // "auto" (a GPU when there is one), "cpu", "cuda", "cuda:N", or kAllDevices: the CPU and the first GPU
   std::vector<PluginOverride> plugins;
   std::set<Gate> gates{Gate::numerics, Gate::kernels, Gate::copies, Gate::kernel_path, Gate::latency, Gate::memory};
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);           // of one phase of a trial

@@ -22,9 +22,14 @@ std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOp
   BackendResolver resolver(options, interrupted);
   std::map<std::string, std::unique_ptr<Worker>> workers;
   std::vector<TrialSupport> answers;
+  const Target& target = resolver.targets().front();
   for (const Trial& trial : trials) {
     TrialSupport& answer = answers.emplace_back();
-    const ResolvedBackend backend = resolver.resolve(trial.backend);
+    if (!target.fault.empty()) {
+      answer = {Status::cannot_measure, target.fault, {}};
+      continue;
+    }
+    const ResolvedBackend backend = resolver.resolve(trial.backend, target.environment.device);
     if (!backend.reason.empty()) {
       answer = {Status::unsupported, backend.reason, {}};
       continue;
@@ -35,7 +40,7 @@ std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOp
     }
     std::unique_ptr<Worker>& worker = workers[backend.plugin];
     if (!worker || (!worker->alive() && !worker->fault()))
-      worker = std::make_unique<Worker>(worker_command(options.installation, backend.plugin), Deadlines{options.timeout, options.prepare_timeout}, interrupted);
+      worker = std::make_unique<Worker>(worker_command(options.installation, backend.plugin), target.name, Deadlines{options.timeout, options.prepare_timeout}, interrupted);
     Request request;
     request.trial = trial.index;
     request.backend = backend.name_in_file;
@@ -44,7 +49,7 @@ std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOp
     request.supports_only = true;
     const MeasurementRecord record = worker->fault() ? *worker->fault() : worker->run(request, [](Phase) {}).record;
     answer = {record.status, record.reason, record.memory.workspace_bytes};
-    if (const std::string why = too_costly(trial.value, resolver.environment().device, options); answer.status == Status::ok && !why.empty())
+    if (const std::string why = too_costly(trial.value, target.environment.device, options); answer.status == Status::ok && !why.empty())
       answer = {Status::skipped, why, record.memory.workspace_bytes};
   }
   return answers;

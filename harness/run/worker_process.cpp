@@ -18,8 +18,11 @@ std::string seconds_text(std::chrono::nanoseconds time) { return fmt::format("{:
 
 }  // namespace
 
-Worker::Worker(const std::vector<std::string>& command, const Deadlines& deadlines, const std::atomic<bool>& interrupted)
+Worker::Worker(const std::vector<std::string>& command, const std::string& device, const Deadlines& deadlines, const std::atomic<bool>& interrupted)
     : deadlines_(deadlines), interrupted_(interrupted), child_(command) {
+  Opening opening;
+  opening.device = device;
+  child_.send(dump_line(to_json(opening)));
   MeasurementRecord why;
   const auto record = next(deadlines_.prepare, "while loading", why);
   if (record && std::holds_alternative<EnvironmentRecord>(*record)) {
@@ -88,6 +91,8 @@ TrialAnswer Worker::run(const Request& request, const std::function<void(Phase)>
       started(start->phase);
     } else if (const auto* block = std::get_if<BlockRecord>(&*record); block && belongs(*block) && answer.blocks.empty()) {
       answer.blocks.push_back(block->block);
+    } else if (const auto* environment = std::get_if<EnvironmentRecord>(&*record)) {
+      facts_.environment = environment->environment;  // something was loaded meanwhile
     } else if (auto* closing = std::get_if<MeasurementRecord>(&*record); closing && belongs(*closing)) {
       // A backend that found the descriptor may forge an early success.
       if (closing->status == Status::ok && request.numerics && !request.supports_only && reached != Phase::numerics) {
@@ -95,6 +100,10 @@ TrialAnswer Worker::run(const Request& request, const std::function<void(Phase)>
         break;
       }
       answer.record = std::move(*closing);
+      if (answer.record.worker_ends) {  // by its own word; the next request needs another worker
+        child_.kill();
+        alive_ = false;
+      }
       break;
     } else {
       end(answer.record, Status::failed, fmt::format("the worker sent a record that was not asked for {}", during));

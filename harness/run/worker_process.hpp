@@ -26,8 +26,8 @@ struct TrialAnswer {
 
 class Worker {
  public:
-  // Starts the worker and waits for its environment. Check `fault()` afterwards.
-  Worker(const std::vector<std::string>& command, const Deadlines& deadlines, const std::atomic<bool>& interrupted);
+  // Starts the worker on a device ("cpu", "cuda:N", "auto") and waits for its environment. Check `fault()` afterwards.
+  Worker(const std::vector<std::string>& command, const std::string& device, const Deadlines& deadlines, const std::atomic<bool>& interrupted);
 
   // Set when the worker came to nothing: it died, hung or spoke nonsense before its first record. The record's status says which.
   const std::optional<MeasurementRecord>& fault() const { return fault_; }

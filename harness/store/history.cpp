@@ -40,11 +40,10 @@ void add_trial_columns(const Trial& trial, Columns& columns) {
                                  {"place_column", std::int64_t{trial.place.column}}});
 }
 
-// The instrument of a block is that of its device_ns; the host's clock gives the times that the host spends. What gave span_ns on a GPU, events or a graph, a
-// block does not say.
+// The instrument of a block is that of its device_ns; a GPU's span is taken by events, and the host's clock gives the times that the host spends.
 Cell instrument_of(const std::string& metric, const std::vector<Block>& blocks, bool on_cpu) {
   if (metric == "device_ns") return to_cell(blocks.front().instrument);
-  return metric == "span_ns" && !on_cpu ? Cell{} : to_cell(Instrument::clock);
+  return to_cell(metric == "span_ns" && !on_cpu ? Instrument::events : Instrument::clock);
 }
 
 void insert_times(Database& database, std::int64_t id, const std::vector<Block>& blocks, bool on_cpu) {

@@ -74,7 +74,7 @@ std::vector<KernelPath> read_kernel_path(const Node& node) {
 }
 
 Expectation read_expectation(const Node& node, const Suite& suite) {
-  const WordList own{"kernels", "copies", "copy_bytes", "memsets", "kernel_path", "supported"};
+  const WordList own{"kernels", "copies", "copy_bytes", "memsets", "launches", "synchronisations", "allocations", "capturable", "kernel_path", "supported"};
   const MapReader map(node, "an expectation", selector_keys(own));
   if (std::none_of(own.begin(), own.end(), [&](std::string_view key) { return map.optional(key) != nullptr; }))
     throw Error(node.place, "expects nothing; add one of: " + join(own));
@@ -85,6 +85,10 @@ Expectation read_expectation(const Node& node, const Suite& suite) {
   if (const Node* copies = map.optional("copies")) expectation.copies = read_count(*copies);
   if (const Node* bytes = map.optional("copy_bytes")) expectation.copy_bytes = read_byte_count(*bytes);
   if (const Node* memsets = map.optional("memsets")) expectation.memsets = read_count(*memsets);
+  if (const Node* launches = map.optional("launches")) expectation.launches = read_count(*launches);
+  if (const Node* synchronisations = map.optional("synchronisations")) expectation.synchronisations = read_count(*synchronisations);
+  if (const Node* allocations = map.optional("allocations")) expectation.allocations = read_count(*allocations);
+  if (const Node* capturable = map.optional("capturable")) expectation.capturable = read_boolean(*capturable);
   if (const Node* path = map.optional("kernel_path")) expectation.kernel_path = read_kernel_path(*path);
   if (const Node* supported = map.optional("supported")) expectation.supported = read_boolean(*supported);
   return expectation;

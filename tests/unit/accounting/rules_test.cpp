@@ -125,9 +125,26 @@ INSTANTIATE_TEST_SUITE_P(TheRest, KnownPatterns, testing::Values(
     Pattern{"cpu_is_neginf", mask, kNone}, Pattern{"cpu_all_masked", mask, kNone}, Pattern{"cpu_cast_q", cast, kNone}, Pattern{"cpu_copy_o", copy, kNone},
     Pattern{"control_memory", other, kUnknown}, Pattern{"something_new", other, kUnknown}));
 
+INSTANTIATE_TEST_SUITE_P(OurKernels, KnownPatterns, testing::Values(
+    Pattern{"void attn::attn_chain_scale<__half, 8>(attn::Scores, float)", elementwise, kNone}, Pattern{"attn::attn_chain_scale_q(attn::Rows4, attn::Rows4, long, float)", elementwise, kNone},
+    Pattern{"void attn::attn_chain_softcap<float, 4>(attn::Scores, float)", elementwise, kNone}, Pattern{"void attn::attn_chain_alibi<__half, 1>(attn::Scores)", elementwise, kNone},
+    Pattern{"void attn::attn_chain_mask_add<__half, __half, 8>(attn::Scores)", mask, kNone}, Pattern{"void attn::attn_chain_masked_fill<__nv_bfloat16, 8>(attn::Scores)", mask, kNone},
+    Pattern{"void attn::attn_chain_mask_build<__half, 4>(attn::BuiltMask, attn::GpuRows)", mask, kNone}, Pattern{"void attn::attn_chain_is_neginf<4>(attn::Scores, unsigned char*)", mask, kNone},
+    Pattern{"void attn::attn_chain_mask_add_built<4>(attn::Scores, attn::BuiltMask)", mask, kNone},
+    Pattern{"void attn::attn_chain_all_masked<4>(attn::GpuRows, unsigned char const*, unsigned char*)", mask, kNone},
+    Pattern{"attn::attn_chain_where(attn::Scores, unsigned char const*, int)", mask, kNone}, Pattern{"void attn::attn_chain_cast_q<__half>(attn::Rows4, attn::Rows4, long, float)", cast, kNone},
+    Pattern{"void attn::attn_chain_softmax<__nv_bfloat16, 8, 32, 32>(attn::Softmax)", softmax, kUnknown}, Pattern{"attn::attn_chain_gemm_qk(attn::Product, attn::GpuRows)", gemm, kUnknown},
+    Pattern{"control_stream(uint4*)", other, kUnknown}, Pattern{"control_fill((anonymous namespace)::Elements, long)", other, kUnknown}));
+
 TEST(Rules, TellOurMathFromOurNaiveChain) {
   EXPECT_EQ(path_of({"cpu_gemm_qk", "cpu_scale", "cpu_masked_fill", "cpu_softmax", "cpu_gemm_pv"}), KernelPath::naive);
   EXPECT_EQ(path_of({"cpu_scale_q", "cpu_scale_k", "cpu_gemm_qk", "cpu_is_neginf", "cpu_softmax", "cpu_all_masked", "cpu_where", "cpu_gemm_pv"}), KernelPath::math);
+  const std::string product = "nvjet_tst_128x128_64x6_2x1_v_bz_TNT", softmax_kernel = "void attn::attn_chain_softmax<__half, 8, 32, 32>(attn::Softmax)";
+  EXPECT_EQ(path_of({product, "void attn::attn_chain_scale<__half, 8>(attn::Scores, float)", "void attn::attn_chain_masked_fill<__half, 8>(attn::Scores)", softmax_kernel, product}),
+            KernelPath::naive);
+  EXPECT_EQ(path_of({"attn::attn_chain_scale_q(attn::Rows4, attn::Rows4, long, float)", "attn::attn_chain_scale_k(attn::Rows4, attn::Rows4, long, float)", product,
+                     "void attn::attn_chain_is_neginf<4>(attn::Scores, unsigned char*)", softmax_kernel, "attn::attn_chain_where(attn::Scores, unsigned char const*, int)", product}),
+            KernelPath::math);
 }
 
 // Without a mask torch's math path takes the plain softmax: what is left of it are the scaling of both operands and the casts.

@@ -89,11 +89,10 @@ TEST_F(PluginOption, RefusesAFileThatIsMissing) {
   for (const char* text : {"", "mine", "mine=", "=lib.so"}) EXPECT_THAT(refusal(parse_plugin, text), HasSubstr("NAME=FILE")) << text;
 }
 
-TEST(Device, RefusesGpusWithTheReason) {
-  EXPECT_EQ(parse_device("auto"), DeviceType::cpu);
-  EXPECT_EQ(parse_device("cpu"), DeviceType::cpu);
-  for (const char* text : {"cuda", "cuda:1", "all"}) EXPECT_THAT(refusal(parse_device, text), HasSubstr("no GPU support")) << text;
-  EXPECT_THAT(refusal(parse_device, "gpu"), HasSubstr("allowed are: auto, cpu"));
+TEST(Device, IsNamedByItsKindAndNumber) {
+  for (const char* text : {"auto", "cpu", "cuda", "cuda:0", "cuda:17", "all"}) EXPECT_EQ(parse_device(text), text);
+  for (const char* text : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1000", "CUDA", "cuda 0", ""})
+    EXPECT_THAT(refusal(parse_device, text), HasSubstr("allowed are: auto, cpu, cuda, all")) << text;
 }
 
 }  // namespace

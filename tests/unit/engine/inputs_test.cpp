@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "input_hashes.hpp"
 #include "problem.hpp"
 
 namespace attn {
@@ -108,6 +109,14 @@ TEST(Inputs, CountsStayExactInEveryDtype) {
       ASSERT_TRUE(value == before + 1 || value == 0) << word(dtype) << " " << j;
       before = value;
     }
+  }
+}
+
+TEST(Inputs, HaveThePinnedHashes) {
+  for (const PinnedInputs& pinned : pinned_inputs()) {
+    const Problem p(pinned.value, pinned.seed);
+    const std::uint64_t hash = hash_inputs({p.operands.q, p.operands.k, p.operands.v, p.operands.mask});
+    EXPECT_EQ(hash, pinned.hash) << case_id(pinned.value) << std::hex << " " << hash;
   }
 }
 

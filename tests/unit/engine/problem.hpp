@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "engine/inputs.hpp"
@@ -52,7 +53,8 @@ class Problem {
                      static_cast<float>(evaluation.out[i * static_cast<std::size_t>(c.head_dim_v) + static_cast<std::size_t>(x)]));
   }
   CheckInput check_input() const {
-    return {.value = &c, .operands = operands, .output = output, .lse = {}, .previous = {}, .poison = poison, .seed = 0, .limits = {}};
+    reference_ = std::make_unique<HostReference>(operands);
+    return {.value = &c, .reference = reference_.get(), .mask = operands.mask, .output = output, .lse = {}, .previous = {}, .poison = poison, .seed = 0, .limits = {}};
   }
   NumericsResult check() const { return check_output(check_input()); }
   NumericsResult check(const Evaluation& evaluation) {
@@ -75,6 +77,7 @@ class Problem {
 
  private:
   std::deque<std::vector<unsigned char>> storage_;
+  mutable std::unique_ptr<HostReference> reference_;
 };
 
 // (batch, heads, heads_kv, seq_q, seq_kv, head_dim), CASES.md's order.

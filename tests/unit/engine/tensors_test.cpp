@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "engine/host_device.hpp"
 #include "engine/merge_heads.hpp"
 
 namespace attn {
@@ -12,6 +13,11 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+Device& host() {
+  static HostDevice device;
+  return device;
+}
 
 Case small() {
   Case c;
@@ -28,17 +34,17 @@ std::vector<std::int64_t> strides(const DLTensor& tensor) { return {tensor.strid
 
 TEST(Tensors, LieAsTheLayoutSays) {
   Case c = small();
-  EXPECT_THAT(strides(*Tensors(c).abi()->q), ElementsAre(4 * 3 * 8, 3 * 8, 8, 1));
+  EXPECT_THAT(strides(*Tensors(host(), c).abi()->q), ElementsAre(4 * 3 * 8, 3 * 8, 8, 1));
   c.layout = Layout::bshd;
-  EXPECT_THAT(strides(*Tensors(c).abi()->q), ElementsAre(3 * 4 * 8, 8, 4 * 8, 1));
+  EXPECT_THAT(strides(*Tensors(host(), c).abi()->q), ElementsAre(3 * 4 * 8, 8, 4 * 8, 1));
   c.layout = Layout::sbhd;
-  EXPECT_THAT(strides(*Tensors(c).abi()->q), ElementsAre(4 * 8, 8, 2 * 4 * 8, 1));
+  EXPECT_THAT(strides(*Tensors(host(), c).abi()->q), ElementsAre(4 * 8, 8, 2 * 4 * 8, 1));
 }
 
 TEST(Tensors, PackQueriesKeysAndValuesIntoOne) {
   Case c = small();
   c.layout = Layout::packed_qkv;
-  Tensors tensors(c);
+  Tensors tensors(host(), c);
   const attn_tensors& t = *tensors.abi();
   EXPECT_THAT(strides(*t.q), ElementsAre(3 * 8 * 8, 8, 8 * 8, 1));
   EXPECT_EQ(strides(*t.q), strides(*t.v));
@@ -49,7 +55,7 @@ TEST(Tensors, PackQueriesKeysAndValuesIntoOne) {
 TEST(Tensors, HaveTheStridesThatTheCaseNames) {
   Case c = small();
   c.strides = {StrideKind::transposed, StrideKind::expanded, StrideKind::sliced, StrideKind::dense};
-  Tensors tensors(c);
+  Tensors tensors(host(), c);
   const attn_tensors& t = *tensors.abi();
   EXPECT_THAT(strides(*t.q), ElementsAre(3 * 4 * 8, 8, 4 * 8, 1));
   EXPECT_EQ(t.k->strides[1], 0);
@@ -60,7 +66,7 @@ TEST(Tensors, BroadcastAMaskByStrideZero) {
   Case c = small();
   c.mask = MaskKind::tensor;
   c.mask_tensor.full = {true, false, false, true};
-  Tensors tensors(c);
+  Tensors tensors(host(), c);
   const DLTensor& mask = *tensors.abi()->mask;
   EXPECT_THAT(std::vector<std::int64_t>(mask.shape, mask.shape + 4), ElementsAre(2, 4, 3, 3));
   EXPECT_THAT(strides(mask), ElementsAre(3, 0, 0, 1));
@@ -69,7 +75,7 @@ TEST(Tensors, BroadcastAMaskByStrideZero) {
 TEST(Tensors, TellOfEveryWriteThatDoesNotBelong) {
   Case c = small();
   c.strides.o = StrideKind::sliced;
-  Tensors tensors(c);
+  Tensors tensors(host(), c);
   tensors.fill(1);
   const auto clean = [&] {
     tensors.poison_output();
@@ -95,7 +101,7 @@ TEST(Tensors, TellOfEveryWriteThatDoesNotBelong) {
 }
 
 TEST(Tensors, KeepTheirAddressesWhenRefilled) {
-  Tensors tensors(small());
+  Tensors tensors(host(), small());
   tensors.fill(1);
   const void* const data = tensors.abi()->q->data;
   const float before = tensors.q().load(0, 0, 0, 0);
@@ -108,7 +114,7 @@ TEST(Tensors, HoldTheSameNumbersInEveryLayout) {
   Case c = small(), twin = small();
   twin.layout = Layout::sbhd;
   twin.strides.k = StrideKind::sliced;
-  Tensors one(c), other(twin);
+  Tensors one(host(), c), other(host(), twin);
   one.fill(7);
   other.fill(7);
   for (std::int64_t b = 0; b < 2; ++b)
@@ -120,7 +126,7 @@ TEST(Tensors, HoldTheSameNumbersInEveryLayout) {
 }
 
 TEST(Tensors, ReadAnOutputWhereABackendPutIt) {
-  Tensors tensors(small());
+  Tensors tensors(host(), small());
   tensors.poison_output();
   std::vector<float> own(2 * 4 * 3 * 8, 2.5f);
   tensors.abi()->o->data = own.data();
@@ -135,23 +141,23 @@ TEST(Tensors, ReadAnOutputWhereABackendPutIt) {
 TEST(Tensors, RefuseWhatTheyCannotLayOut) {
   Case c = small();
   c.pass = Pass::backward;
-  EXPECT_THROW(Tensors{c}, Error);
+  EXPECT_THROW(Tensors{host(), c}, Error);
   c = small();
   c.layout = Layout::thd;
-  EXPECT_THROW(Tensors{c}, Error);
+  EXPECT_THROW(Tensors{host(), c}, Error);
 }
 
 TEST(MergeHeads, IsAViewWhereHeadsFollowEachOtherAndACopyElsewhere) {
   Case c = small();
   c.layout = Layout::bshd;
-  Tensors bshd(c);
+  Tensors bshd(host(), c);
   bshd.fill(1);
   OpRecorder recorder;
-  MergeHeads merge;
+  MergeHeads merge(host());
   EXPECT_EQ(merge(bshd.q(), &recorder).data, bshd.q().data);
   EXPECT_TRUE(recorder.take().empty());
   c.layout = Layout::bhsd;
-  Tensors bhsd(c);
+  Tensors bhsd(host(), c);
   bhsd.fill(1);
   const TensorView merged = merge(bhsd.q(), &recorder);
   ASSERT_EQ(recorder.take().size(), 1u);

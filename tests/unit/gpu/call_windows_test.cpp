@@ -254,6 +254,12 @@ TEST(CallWindows, RefusesAWindowOnAnotherClock) {
   EXPECT_EQ(stream.error(false), "no error");
 }
 
+TEST(CallWindows, NeverTakesTheMarkersLaunchForTheCalls) {
+  Stream stream(1);
+  stream.windows[0].end_ns += 1500;  // 500 ns into the second marker's launch: the clocks' rounding
+  EXPECT_THAT(stream.calls()[0].activities, IsEmpty());
+}
+
 TEST(CallWindows, CountsTheMemoryThatACallTook) {
   Stream stream(2);
   stream.memory(0, true, 0x100, 1000, 19'000);   // before the call

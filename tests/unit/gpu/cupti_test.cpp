@@ -241,6 +241,16 @@ TEST_F(CuptiTest, NamesTheOtherSubscriber) {
   EXPECT_THAT(stub.enabled, IsEmpty()) << "what the other one enabled is not ours to touch";
 }
 
+#if CUPTI_API_VERSION >= 130000
+TEST_F(CuptiTest, NamesTheOtherSubscriberAsCuptiDoes) {
+  stub.returns["cuptiSubscribe"] = 39;
+  stub.holder = "CUPTI for Kineto";
+  EXPECT_THAT(error(), HasSubstr("in this process, namely CUPTI for Kineto:"));
+  stub.version = 130200;
+  EXPECT_THAT(error(), Not(HasSubstr("Kineto"))) << "the two kinds of subscribers may not be mixed";
+}
+#endif
+
 TEST_F(CuptiTest, LeavesTheOtherSubscribersKindsAlone) {
   stub.returns["cuptiSubscribe"] = 39;
   stub.enabled = {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};

@@ -1,0 +1,43 @@
+#include "engine/calls.hpp"
+
+#include "base/error.hpp"
+#include "engine/clock.hpp"
+
+namespace attn {
+
+Calls::Calls(Device& device, const attn_backend& backend, const Case& value, const attn_problem& problem, const std::map<std::string, std::string>& options,
+             std::uint64_t seed, std::uint64_t workspace_bytes)
+    : device_(device), case_(value), tensors_(device, value), merge_heads_(device), session_(device, backend, workspace_bytes),
+      reports_ops_(backend.flags & ATTN_FLAG_REPORTS_OPS), owns_output_(backend.flags & ATTN_FLAG_OWNS_OUTPUT) {
+  tensors_.fill(seed);
+  tensors_.poison_output();
+  device_.wait();
+  session_.open(problem, tensors_, options);
+}
+
+void Calls::prepare() {
+  tensors_.poison_output();
+  if (case_.cache == Cache::cold) device_.chill();
+}
+
+double Calls::make(OpRecorder* recorder) {
+  double elapsed = session_.run(recorder ? recorder->abi() : nullptr);
+  try {
+    output_ = tensors_.output(owns_output_);
+  } catch (const Error& error) {
+    throw TrialEnd{Status::failed, std::string("the backend ") + error.what()};
+  }
+  if (case_.then == Then::merge_heads) {
+    const std::int64_t start = now_ns();
+    output_ = merge_heads_(output_, recorder);
+    elapsed += static_cast<double>(now_ns() - start);
+  }
+  return elapsed;
+}
+
+void Calls::check_damage() {
+  if (auto damage = session_.damage()) throw TrialEnd{Status::wrong, *damage};
+  if (auto damage = tensors_.damage()) throw TrialEnd{Status::wrong, *damage};
+}
+
+}  // namespace attn

@@ -1,0 +1,46 @@
+#pragma once
+// The call of one trial that is made over and over, with all around it that is not the call: poison before it, cold caches, `then:` behind it.
+
+#include <optional>
+
+#include "engine/backend_session.hpp"
+#include "engine/merge_heads.hpp"
+#include "engine/tensors.hpp"
+
+namespace attn {
+
+class Calls {
+ public:
+  // Opens the backend. Throws TrialEnd.
+  Calls(Device& device, const attn_backend& backend, const Case& value, const attn_problem& problem, const std::map<std::string, std::string>& options,
+        std::uint64_t seed, std::uint64_t workspace_bytes);
+
+  double open_ns() const { return session_.open_ns(); }
+  bool reports_ops() const { return reports_ops_; }
+
+  // Poisons the output and, where the case asks for it, chills the caches. On a GPU this is enqueued.
+  void prepare();
+  // The call and `then:`; on a GPU enqueued. Returns the host's time for it in nanoseconds. `recorder`: who listens to a backend that reports; null = nobody.
+  // Throws TrialEnd.
+  double make(OpRecorder* recorder);
+  // What was written that must not be. The device must be drained. Throws TrialEnd.
+  void check_damage();
+
+  // Other inputs from here on.
+  void fill(std::uint64_t seed) { tensors_.fill(seed); }
+  // The last call's output, after `then:`; a view of device memory.
+  const TensorView& output() const { return output_; }
+  Operands operands() const { return {tensors_.q(), tensors_.k(), tensors_.v(), tensors_.mask()}; }
+  std::int64_t output_bytes() const { return tensors_.output_bytes(); }
+
+ private:
+  Device& device_;
+  Case case_;
+  Tensors tensors_;
+  MergeHeads merge_heads_;
+  BackendSession session_;
+  TensorView output_;
+  bool reports_ops_, owns_output_;
+};
+
+}  // namespace attn
