@@ -34,7 +34,7 @@ inline std::vector<PinnedInputs> pinned_inputs() {
   poisoned.lengths_q = {37, 5};
   poisoned.lengths_kv = {1, 40};
   poisoned.mask_tensor.dtype = MaskDType::boolean;
-  return {{plain, 1, 0}, {skewed, 0x123456789abcdef0u, 0}, {poisoned, 3, 0}};
+  return {{plain, 1, 0x13687846e5ae74d2u}, {skewed, 0x123456789abcdef0u, 0xb89b09ddfc49a92fu}, {poisoned, 3, 0x81e19e3f644c23afu}};
 }
 
 // FNV-1a (64 bit) over the bytes of dense tensors in host memory, one after the other.

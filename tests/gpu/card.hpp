@@ -1,0 +1,126 @@
+#pragma once
+// What the tests of kernels share: a card or a skip, tensors in any strides on both sides, random cases.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/gpu_operands.hpp"
+#include "gpu/cuda.hpp"
+#include "gpu/gpu_facts.hpp"
+
+namespace attn {
+
+// Skipped where there is no card.
+class OnCard : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (gpu_count(why) == 0) GTEST_SKIP() << why;
+    stream = make_stream();
+  }
+  void wait() const { check_cuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize"); }
+  Stream stream;
+};
+
+// Device memory with the bytes of a host's buffer.
+class Twin {
+ public:
+  explicit Twin(const std::vector<std::uint8_t>& bytes) : size_(bytes.size()), memory_(allocate_device(bytes.size())) {
+    check_cuda(cudaMemcpy(memory_.get(), bytes.data(), size_, cudaMemcpyHostToDevice), "cudaMemcpy to the device");
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
+  std::uint8_t* data() const { return static_cast<std::uint8_t*>(memory_.get()); }
+  std::vector<std::uint8_t> read() const {
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    std::vector<std::uint8_t> bytes(size_);
+    check_cuda(cudaMemcpy(bytes.data(), memory_.get(), size_, cudaMemcpyDeviceToHost), "cudaMemcpy to the host");
+    return bytes;
+  }
+
+ private:
+  std::size_t size_;
+  DeviceMemory memory_;
+};
+
+// Ways to lay out (batch, heads, seq, dim).
+enum class Lay { bhsd, bshd, sliced, transposed, one_head, one_batch };
+
+// A tensor on the host, every byte 0xa5 at first, and its twin's view once made.
+struct Laid {
+  Laid(std::int32_t dtype, const std::array<std::int64_t, 4>& shape, Lay lay) {
+    const auto [b, h, s, d] = shape;
+    view = {nullptr, dtype, shape, {h * s * d, s * d, d, 1}};
+    if (lay == Lay::bshd) view.strides = {s * h * d, d, h * d, 1};
+    if (lay == Lay::sliced) view.strides = {h * (s + 2) * (d + 5), (s + 2) * (d + 5), d + 5, 1};
+    if (lay == Lay::transposed) view.strides = {h * s * d, s * d, 1, s};
+    if (lay == Lay::one_head) view.strides = {s * d, 0, d, 1};
+    if (lay == Lay::one_batch) view.strides = {0, s * d, d, 1};
+    bytes.assign(static_cast<std::size_t>(b * h * (s + 2) * (d + 5)) * (dtype == kBoolByte ? 1 : element_bytes(dtype)), 0xa5);
+    view.data = bytes.data();
+  }
+  Laid(const Laid&) = delete;
+  Laid(Laid&&) = default;
+  TensorView on(const Twin& twin) const {
+    TensorView copy = view;
+    copy.data = twin.data();
+    return copy;
+  }
+  std::vector<std::uint8_t> bytes;
+  TensorView view;
+};
+
+inline std::array<std::int64_t, 4> mask_shape(const Case& c) {
+  const auto& full = c.mask_tensor.full;
+  return {full[0] ? c.batch : 1, full[1] ? c.heads : 1, full[2] ? c.seq_q : 1, full[3] ? c.seq_kv : 1};
+}
+inline std::int32_t mask_dtype(const Case& c) { return c.mask_tensor.dtype == MaskDType::boolean ? kBoolByte : static_cast<std::int32_t>(c.dtype); }
+
+// Small numbers, the same with every library.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t operator()(std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1)); }
+  bool chance(std::int64_t of) { return (*this)(1, of) == 1; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// A small case with any of the features.
+inline Case random_case(Dice& dice) {
+  Case c;
+  c.batch = dice(1, 3);
+  c.heads_kv = dice(1, 3);
+  c.heads = c.heads_kv * dice(1, 4);
+  c.seq_q = dice.chance(4) ? dice(1, 3) : dice(1, 150);
+  c.seq_kv = dice.chance(4) ? dice(1, 3) : dice(1, 300);
+  c.head_dim = dice(1, 100);
+  c.head_dim_v = dice(1, 150);
+  c.dtype = static_cast<DType>(dice(0, 4));
+  c.dtype_kv = dice.chance(4) ? static_cast<DType>(dice(0, 4)) : c.dtype;
+  c.inputs = dice.chance(2) ? Inputs::normal : static_cast<Inputs>(dice(0, 8));
+  c.mask = static_cast<MaskKind>(dice(0, 2));
+  c.alignment = static_cast<Alignment>(dice(0, 1));
+  if (dice.chance(3)) c.window_left = dice(0, 60);
+  if (dice.chance(4)) c.window_right = dice(0, 60);
+  if (dice.chance(3)) c.softcap = 2;
+  if (dice.chance(4)) c.scale = 0.25;
+  if (dice.chance(3)) c.alibi.emplace();
+  c.dead_rows = static_cast<DeadRows>(dice(0, 2));
+  if (dice.chance(3) || c.inputs == Inputs::poison_padding)
+    for (std::int64_t b = 0; b < c.batch; ++b) {
+      c.lengths_q.push_back(dice(0, c.seq_q));
+      c.lengths_kv.push_back(dice(0, c.seq_kv));
+    }
+  c.mask_tensor.pattern = static_cast<MaskPattern>(dice(0, 3));
+  for (bool& full : c.mask_tensor.full) full = !dice.chance(3);
+  c.mask_tensor.dtype = static_cast<MaskDType>(dice(0, 1));
+  c.mask_tensor.fill = static_cast<MaskFill>(dice(0, 1));
+  return c;
+}
+
+}  // namespace attn
