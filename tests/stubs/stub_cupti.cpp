@@ -1,6 +1,7 @@
 #include "stubs/stub_cupti.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -159,6 +160,14 @@ STUB_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscrib
   *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&stub());
   return CUPTI_SUCCESS;
 }
+
+#if CUPTI_API_VERSION >= 130000
+STUB_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user_data, CUpti_SubscriberParams* params) {
+  const CUptiResult result = cuptiSubscribe(subscriber, callback, user_data);
+  if (result != CUPTI_SUCCESS && params && params->oldSubscriberName) std::snprintf(params->oldSubscriberName, params->oldSubscriberSize, "%s", stub().holder.c_str());
+  return result;
+}
+#endif
 
 STUB_EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle) {
   stub().subscribed = false;

@@ -27,6 +27,8 @@ struct StubCupti {
   bool withhold = false;             // a flush without force returns nothing
   std::vector<std::string> call_names = {""};  // by callback id
 
+  std::string holder;                // what a failing cuptiSubscribe_v2 calls the other subscriber
+
   // What the program under test did.
   bool subscribed = false;
   std::int64_t subscriptions = 0, finalised = 0;
