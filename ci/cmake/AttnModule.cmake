@@ -9,6 +9,18 @@ if(ATTN_WERROR)
   target_compile_options(attn_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 
+# attn_prefer_static(VARIABLE archive library)
+#   The archive when the machine has it, so that an installed program runs on another distribution's machine; else the library.
+function(attn_prefer_static variable archive library)
+  find_library(ATTN_${archive} ${archive})
+  mark_as_advanced(ATTN_${archive})
+  if(ATTN_${archive})
+    set(${variable} ${ATTN_${archive}} PARENT_SCOPE)
+  else()
+    set(${variable} ${library} PARENT_SCOPE)
+  endif()
+endfunction()
+
 # attn_module(NAME [USES module...] [LINK library...])
 #   A folder of harness/ = a layer. USES names the layers it may include;
 #   tests/lint proves that the includes agree. Every *.cpp of the folder is compiled, and with a CUDA toolkit every *.cu;

@@ -141,10 +141,10 @@ TEST(Tensors, ReadAnOutputWhereABackendPutIt) {
 TEST(Tensors, RefuseWhatTheyCannotLayOut) {
   Case c = small();
   c.pass = Pass::backward;
-  EXPECT_THROW(Tensors{host(), c}, Error);
+  EXPECT_THROW(Tensors(host(), c), Error);
   c = small();
   c.layout = Layout::thd;
-  EXPECT_THROW(Tensors{host(), c}, Error);
+  EXPECT_THROW(Tensors(host(), c), Error);
 }
 
 TEST(MergeHeads, IsAViewWhereHeadsFollowEachOtherAndACopyElsewhere) {
