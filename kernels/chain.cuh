@@ -83,8 +83,8 @@ class Chain {
     qk_ = {math ? q32_ : q_, transposed(math ? k32_ : k_), scores_at(buffers_.scores), p_.seq_q, p_.seq_kv, p_.head_dim, p_.batch, p_.heads, group};
     pv_ = {scores_at(final_scores()), math ? v32_ : v_, math ? o32_ : o_, p_.seq_q, p_.head_dim_v, p_.seq_kv, p_.batch, p_.heads, group};
     if (rows_.has_lengths()) return;  // padding must not be multiplied
-    lt_qk_ = LtProduct::plan(handle_.get(), qk_);
-    lt_pv_ = LtProduct::plan(handle_.get(), pv_);
+    lt_qk_ = LtProduct::plan(handle_.get(), folded(qk_));
+    lt_pv_ = LtProduct::plan(handle_.get(), folded(pv_));
   }
 
   void run(const attn_call& call) {

