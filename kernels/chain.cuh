@@ -64,7 +64,8 @@ class Chain {
       std::copy_n(tensors.lse->strides, 3, softmax_.lse_strides);
     }
     if (plants.slow_softmax > 0) {
-      const double sweeps = plants.slow_softmax * traffic();
+      // A sweep only reads, which is faster: 67 us where the call's reads and writes took 84 us each (B8 H16 S1024 D64 bf16 causal, H200).
+      const double sweeps = 1.25 * plants.slow_softmax * traffic();
       softmax_.extra_sweeps = static_cast<int>(sweeps);
       softmax_.extra_per_1024 = static_cast<int>(std::lround((sweeps - std::floor(sweeps)) * 1024));
     }
