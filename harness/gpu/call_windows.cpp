@@ -143,7 +143,10 @@ class Calls {
       if (call.start_ns <= 0 || call.end_ns < call.start_ns) incomplete(fmt::format("{} in call {} runs from {} to {} ns", call.name, *index, call.start_ns, call.end_ns));
       const bool needs_record = root.launches == Launches::kernel || root.launches == Launches::graph || (root.launches == Launches::memory && root.bytes.value_or(0) > 0);
       if (needs_record && !root.capturing && std::ranges::none_of(root.correlations, [&](std::int64_t id) { return recorded.contains(id); }))
-        incomplete(fmt::format("{} in call {} (correlation {}) has no record of what it launched", call.name, *index, call.correlation));
+        incomplete(fmt::format("{} in call {} (correlation {}) has no record of what it launched{}", call.name, *index, call.correlation,
+                               root.launches == Launches::graph ? ", or the graph is empty, which cannot be told apart" : ""));
+      if (call.result != 0 && launches(call) != Launches::nothing && calls_[*index].failed_launch.empty())
+        calls_[*index].failed_launch = fmt::format("{}: error {}", call.name, call.result);
       const std::int64_t zero = markers_[*index].first->end_ns;
       calls_[*index].activities.push_back({ActivityKind::api, call.name, std::nullopt, call.start_ns - zero, call.end_ns - zero});
     }

@@ -2,6 +2,7 @@
 // From a recording to calls: what lies between two markers belongs to one call, and all of it must be accounted for.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/activity.hpp"
@@ -27,11 +28,13 @@ struct RecordedCall {
   CallActivities activities;           // device records and outermost API calls in the order of their start; times since the first marker's end
   std::int64_t peak_allocated_bytes = 0;  // device memory that the call took itself, at its highest
   std::int64_t kept_bytes = 0;         // of it, not given back when the call ended
+  std::string failed_launch;           // the first launching call that failed: "cudaLaunchKernel: error 9"; what it should have run never did
   bool outlives_stream = false;        // work of the call was still running when the second marker, enqueued behind it on the call's stream, started
   static void fields(auto& self, auto&& visit) {
     visit("activities", self.activities);
     visit("peak_allocated_bytes", self.peak_allocated_bytes);
     visit("kept_bytes", self.kept_bytes);
+    visit("failed_launch", self.failed_launch);
     visit("outlives_stream", self.outlives_stream);
   }
 };

@@ -10,11 +10,12 @@ namespace attn {
 namespace {
 
 // All of these calls have two parameters of 8 bytes, or one and a padded one, and then the count.
-constexpr std::size_t kCountOffset = 16, kKindOffset = 24;
-static_assert(offsetof(cudaMemcpy_v3020_params, count) == kCountOffset && offsetof(cudaMemcpy_v3020_params, kind) == kKindOffset);
-static_assert(offsetof(cudaMemcpyAsync_ptsz_v7000_params, count) == kCountOffset && offsetof(cudaMemcpyAsync_ptsz_v7000_params, kind) == kKindOffset);
+constexpr std::size_t kCountOffset = 16;
+static_assert(offsetof(cudaMemcpy_v3020_params, count) == kCountOffset);
+static_assert(offsetof(cudaMemcpyAsync_ptsz_v7000_params, count) == kCountOffset);
 static_assert(offsetof(cudaMemset_v3020_params, count) == kCountOffset && offsetof(cudaMemsetAsync_v3020_params, count) == kCountOffset);
 static_assert(offsetof(cuMemcpyHtoD_v2_params, ByteCount) == kCountOffset && offsetof(cuMemcpyDtoDAsync_v2_params, ByteCount) == kCountOffset);
+static_assert(offsetof(cuMemcpy_params, ByteCount) == kCountOffset && offsetof(cuMemcpyAsync_ptsz_params, ByteCount) == kCountOffset);
 static_assert(offsetof(cuMemsetD8_v2_params, N) == kCountOffset && offsetof(cuMemsetD32Async_params, N) == kCountOffset);
 
 // Without the marks of a call's default stream. A version stays: the first versions of some calls have other parameters.
@@ -22,18 +23,13 @@ constexpr struct {
   const char* name;
   std::int64_t element_bytes;
 } kCounting[] = {
-    {"cudaMemcpy_v3020", 1},      {"cudaMemcpy_v7000", 1},      {"cudaMemcpyAsync_v3020", 1}, {"cudaMemcpyAsync_v7000", 1}, {"cudaMemset_v3020", 1},
-    {"cudaMemset_v7000", 1},      {"cudaMemsetAsync_v3020", 1}, {"cudaMemsetAsync_v7000", 1}, {"cuMemcpyHtoD_v2", 1},       {"cuMemcpyDtoH_v2", 1},
-    {"cuMemcpyDtoD_v2", 1},       {"cuMemcpyHtoDAsync_v2", 1},  {"cuMemcpyDtoHAsync_v2", 1},  {"cuMemcpyDtoDAsync_v2", 1},  {"cuMemsetD8_v2", 1},
-    {"cuMemsetD16_v2", 2},        {"cuMemsetD32_v2", 4},        {"cuMemsetD8Async", 1},       {"cuMemsetD16Async", 2},      {"cuMemsetD32Async", 4},
+    {"cudaMemcpy_v3020", 1}, {"cudaMemcpy_v7000", 1}, {"cudaMemcpyAsync_v3020", 1}, {"cudaMemcpyAsync_v7000", 1},
+    {"cudaMemset_v3020", 1}, {"cudaMemset_v7000", 1}, {"cudaMemsetAsync_v3020", 1}, {"cudaMemsetAsync_v7000", 1},
+    {"cuMemcpy", 1}, {"cuMemcpyAsync", 1}, {"cuMemcpyHtoD_v2", 1}, {"cuMemcpyDtoH_v2", 1},
+    {"cuMemcpyDtoD_v2", 1}, {"cuMemcpyHtoDAsync_v2", 1}, {"cuMemcpyDtoHAsync_v2", 1}, {"cuMemcpyDtoDAsync_v2", 1},
+    {"cuMemsetD8_v2", 1}, {"cuMemsetD16_v2", 2}, {"cuMemsetD32_v2", 4}, {"cuMemsetD8Async", 1},
+    {"cuMemsetD16Async", 2}, {"cuMemsetD32Async", 4},
 };
-
-template <class T>
-T parameter(const void* parameters, std::size_t offset) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(parameters) + offset, sizeof value);
-  return value;
-}
 
 }  // namespace
 
@@ -49,15 +45,11 @@ std::optional<std::int64_t> counted_element_bytes(std::string_view callback_name
 void CUPTIAPI CopySizes::callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId call, const void* data) {
   auto& sizes = *static_cast<CopySizes*>(self);
   const auto& info = *static_cast<const CUpti_CallbackData*>(data);
-  if (info.callbackSite != CUPTI_API_ENTER || !info.functionParams || !info.functionName) return;
+  if (info.callbackSite != CUPTI_API_ENTER || !info.functionParams) return;
   for (const Watched& each : sizes.watched_) {
     if (each.domain != domain || each.call != call) continue;
-    // A copy within the host's memory, or in a direction that only the driver finds out, may never reach the device.
-    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && std::string_view(info.functionName).starts_with("cudaMemcpy")) {
-      const int kind = parameter<int>(info.functionParams, kKindOffset);
-      if (kind == cudaMemcpyHostToHost || kind == cudaMemcpyDefault) return;
-    }
-    const auto count = parameter<std::uint64_t>(info.functionParams, kCountOffset);
+    std::uint64_t count = 0;
+    std::memcpy(&count, static_cast<const char*>(info.functionParams) + kCountOffset, sizeof count);
     const std::lock_guard lock(sizes.mutex_);
     sizes.bytes_.emplace(info.correlationId, static_cast<std::int64_t>(count) * each.element_bytes);
     return;

@@ -14,7 +14,6 @@ bool begins_any(const std::string& name, std::initializer_list<const char*> pref
 }  // namespace
 
 Launches launches(const ApiRecord& call) {
-  if (call.result != 0) return Launches::nothing;
   if (begins_any(call.name, {"cudaLaunchHostFunc", "cuLaunchHostFunc"})) return Launches::nothing;  // work of the host
   if (begins_any(call.name, {"cudaLaunch", "cuLaunch"})) return Launches::kernel;
   if (call.name == "cudaGraphLaunch" || call.name == "cuGraphLaunch") return Launches::graph;
@@ -53,7 +52,7 @@ LaunchTree::LaunchTree(const std::vector<ApiRecord>& calls) {
     Root& root = roots_[thread.root];
     root.correlations.insert(call.correlation);
     by_correlation_.emplace(call.correlation, thread.root);
-    const Launches kind = launches(call);
+    const Launches kind = call.result == 0 ? launches(call) : Launches::nothing;
     if (kind != Launches::nothing && (root.launches == Launches::nothing || kind < root.launches)) root.launches = kind;
     if (!root.bytes) root.bytes = call.bytes;
   }

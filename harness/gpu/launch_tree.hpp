@@ -1,5 +1,5 @@
 #pragma once
-// API calls within one another: a call of the runtime contains the driver's calls that it makes.
+// API calls within one another. A call of the runtime makes calls of the driver: CUPTI 13.0 leaves those out of its records, which nobody promised.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace attn {
 
-// What a call puts on the device.
+// What a call puts on the device, if it succeeds.
 enum class Launches { nothing, kernel, graph, memory };
 Launches launches(const ApiRecord& call);
 

@@ -37,7 +37,7 @@ struct DeviceRecord {
 struct ApiRecord {
   std::string name;                    // "cudaLaunchKernel", without a version suffix
   std::int64_t start_ns = 0, end_ns = 0, correlation = 0, thread = 0, result = 0;
-  std::optional<std::int64_t> bytes;   // that a memcpy or memset was asked to move on the device; empty for other calls, and where a call does not say so plainly
+  std::optional<std::int64_t> bytes;   // that a memcpy or memset was asked to move; empty for other calls, and where a call does not say so plainly
   static void fields(auto& self, auto&& visit) {
     visit("name", self.name);
     visit("start_ns", self.start_ns);

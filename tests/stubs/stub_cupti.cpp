@@ -104,6 +104,7 @@ void StubCupti::hand_over() {
         continue;
       }
       largest_buffer = std::max(largest_buffer, next.size);
+      if (zeroed_promised && std::any_of(next.buffer, next.buffer + next.size, [](std::uint8_t byte) { return byte != 0; })) ++dirty_buffers;
       filled.push_back(next);
       in_buffer = 0;
     }
@@ -221,7 +222,11 @@ STUB_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext, st
   return result_of("cuptiActivityGetNumDroppedRecords");
 }
 
-STUB_EXPORT CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute, std::size_t*, void*) { return result_of("cuptiActivitySetAttribute"); }
+STUB_EXPORT CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::size_t*, void* value) {
+  const CUptiResult result = result_of("cuptiActivitySetAttribute");
+  if (result == CUPTI_SUCCESS && attribute == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER) stub().zeroed_promised = *static_cast<std::uint8_t*>(value) != 0;
+  return result;
+}
 
 STUB_EXPORT CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain, std::uint32_t callback, const char** name) {
   if (callback >= stub().call_names.size() || stub().call_names[callback].empty()) return CUPTI_ERROR_INVALID_PARAMETER;

@@ -34,6 +34,8 @@ struct StubCupti {
   std::int64_t subscriptions = 0, finalised = 0;
   std::set<int> enabled;
   std::size_t largest_buffer = 0;
+  std::int64_t dirty_buffers = 0;    // not zeroed, though it promised to zero them
+  bool zeroed_promised = false;
   std::int64_t clock_ns = 1'000'000;
 
   virtual void reset();

@@ -66,6 +66,20 @@ TEST(CallWindows, ListsTheOutermostApiCallsOfEveryThread) {
   EXPECT_THAT(names(calls[0]), ElementsAre("mine", "other thread's"));
 }
 
+TEST(CallWindows, NamesTheFirstLaunchThatFailed) {
+  Stream stream(2);
+  stream.kernel(0, "ran", 21'000, 30'000, 35'000);
+  stream.api(1, "cudaStreamIsCapturing", 20'500, 100);
+  stream.recording.api.back().result = 1;               // not a launch
+  stream.api(1, "cudaLaunchKernel", 21'000, 500);
+  stream.recording.api.back().result = 9;
+  stream.api(1, "cudaMemcpyAsync", 22'000, 500);
+  stream.recording.api.back().result = 700;
+  const auto calls = stream.calls();
+  EXPECT_EQ(calls[0].failed_launch, "");
+  EXPECT_EQ(calls[1].failed_launch, "cudaLaunchKernel: error 9");
+}
+
 TEST(CallWindows, CountsAnotherThreadsLaunchOutsideOfTheWindowsByItsTime) {
   Stream stream(2);
   stream.kernel(0, "late", 50'000, 70'000, 75'000, 2);  // after the second marker's launch, before the next call
@@ -244,6 +258,10 @@ TEST(CallWindows, RefusesMarkersThatAreNotTheirs) {
   for (DeviceRecord& each : order.recording.device)
     if (each.name == kMarkerKernel) each.grid_x = 3 - each.grid_x;
   EXPECT_THAT(order.error(false), HasSubstr("order"));
+  Stream calls(2);
+  for (DeviceRecord& each : calls.recording.device)
+    if (each.name == kMarkerKernel) each.grid_x = (each.grid_x + 1) % 4 + 1;  // 1 2 3 4 to 3 4 1 2
+  EXPECT_THAT(calls.error(false), HasSubstr("order"));
 }
 
 TEST(CallWindows, RefusesAWindowOnAnotherClock) {
@@ -267,6 +285,7 @@ TEST(CallWindows, CountsTheMemoryThatACallTook) {
   stream.memory(0, true, 0x300, 1024, 22'000);
   stream.memory(0, false, 0x100, 1000, 23'000);  // not its own
   stream.memory(0, false, 0x200, 4096, 24'000);
+  stream.memory(0, false, 0x200, 4096, 24'500);  // taken there meanwhile by who is not recorded
   stream.memory(0, true, 0x200, 512, 25'000);
   stream.memory(1, true, 0x400, 64, 21'000);
   stream.memory(1, false, 0x400, 64, 22'000);
@@ -287,7 +306,7 @@ TEST(Busy, IsTheUnionOfDeviceRecords) {
   EXPECT_EQ(busy_ns({activity(-10, 20)}), 30);
   EXPECT_EQ(busy_ns({activity(0, 10), activity(20, 25)}), 15);
   EXPECT_EQ(busy_ns({activity(20, 25), activity(0, 10), activity(5, 22)}), 25);
-  EXPECT_EQ(busy_ns({activity(0, 100), activity(10, 20)}), 100);
+  EXPECT_EQ(busy_ns({activity(0, 100), activity(10, 20), activity(50, 60)}), 100);
   EXPECT_EQ(busy_ns({activity(0, 10), activity(0, 500, ActivityKind::api)}), 10);
 }
 

@@ -15,6 +15,7 @@ TEST(CopySizes, KnowWhichCallsSayTheirSize) {
   EXPECT_EQ(counted_element_bytes("cudaMemset_ptds_v7000"), 1);
   EXPECT_EQ(counted_element_bytes("cuMemcpyDtoDAsync_v2_ptsz"), 1);
   EXPECT_EQ(counted_element_bytes("cuMemsetD32Async"), 4);
+  EXPECT_EQ(counted_element_bytes("cuMemcpyAsync_ptsz"), 1);
   EXPECT_EQ(counted_element_bytes("cuMemcpyHtoD"), std::nullopt) << "whose addresses had 32 bits";
   EXPECT_EQ(counted_element_bytes("cudaMemcpy2D_v3020"), std::nullopt);
   EXPECT_EQ(counted_element_bytes("cudaLaunchKernel_v7000"), std::nullopt);
@@ -48,10 +49,6 @@ TEST_F(CopySizesTest, ComeWithTheRecordsOfTheCalls) {
   EXPECT_EQ(bytes_of(cupti, true, 1, &memcpy), 4096);
   memcpy.count = 0;
   EXPECT_EQ(bytes_of(cupti, true, 1, &memcpy), 0);
-  memcpy = {nullptr, nullptr, 64, cudaMemcpyHostToHost, nullptr};
-  EXPECT_EQ(bytes_of(cupti, true, 1, &memcpy), std::nullopt);
-  memcpy.kind = cudaMemcpyDefault;
-  EXPECT_EQ(bytes_of(cupti, true, 1, &memcpy), std::nullopt);
   const cuMemsetD32Async_params memset{0, 7, 100, nullptr};
   EXPECT_EQ(bytes_of(cupti, false, 2, &memset), 400);
   EXPECT_EQ(bytes_of(cupti, true, 3, nullptr), std::nullopt);

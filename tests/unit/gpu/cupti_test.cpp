@@ -1,5 +1,6 @@
 #include "gpu/cupti.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "cupti_fixture.hpp"
@@ -94,6 +95,7 @@ TEST_F(CuptiTest, KeepsWhatIsHandedOverInTheMiddleAndOutOfOrder) {
   std::string order;
   for (const DeviceRecord& each : recording.device) order += each.name;
   EXPECT_EQ(order, "aaabbbb");
+  EXPECT_TRUE(std::ranges::is_sorted(recording.device, {}, &DeviceRecord::start_ns));
   EXPECT_THAT(cupti.take().device, IsEmpty());
 }
 
@@ -108,6 +110,19 @@ TEST_F(CuptiTest, TakesManyRecordsInSmallBuffers) {
     EXPECT_EQ(recording.dropped, 0);
   }
   EXPECT_LE(stub.largest_buffer, std::size_t{1} << 20);
+  EXPECT_TRUE(stub.zeroed_promised);
+  EXPECT_EQ(stub.dirty_buffers, 0);
+}
+
+TEST_F(CuptiTest, UsesItsBuffersAgain) {
+  Cupti cupti(ATTN_STUB_CUPTI, known_work());
+  cupti.record(Recorded::device);
+  for (int round = 0; round < 4200; ++round) {  // more than there may be buffers
+    launch("one");
+    const Recording recording = cupti.take();
+    ASSERT_EQ(recording.device.size(), 1u) << round;
+    ASSERT_EQ(recording.dropped, 0) << round;
+  }
 }
 
 TEST_F(CuptiTest, GetsWithForceWhatAFlushWithheld) {
