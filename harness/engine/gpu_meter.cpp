@@ -136,6 +136,8 @@ std::vector<RecordedCall> GpuMeter::recorded(std::int64_t count, Recorded what) 
     throw TrialEnd{Status::cannot_measure, error.what()};
   }
   for (const RecordedCall& call : calls)
+    if (!call.failed_launch.empty()) throw TrialEnd{Status::failed, fmt::format("a launch inside the call failed, and the call went on: {}", call.failed_launch)};
+  for (const RecordedCall& call : calls)
     if (call.outlives_stream)
       throw TrialEnd{Status::wrong, "the call left work running that its stream does not wait for: whoever reads the output next may read it too early"};
   return calls;

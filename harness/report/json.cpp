@@ -82,6 +82,7 @@ Json row_json(const Row& row) {
   json["kernel_path"] = to_json(m.kernel_path);
   json["counts"] = to_json(m.counts);
   json["kernels"] = to_json(m.kernels);
+  json["capturable"] = to_json(m.capturable);
   json["times"] = times_json(m);
   json["blocks"] = to_json(m.blocks);
   json["numerics"] = to_json(m.numerics);

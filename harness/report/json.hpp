@@ -16,10 +16,11 @@
 //     control   true: fixed work that shows how the machine is, no attention
 //     status    "ok wrong failed crashed timed_out unsupported cannot_measure skipped";  reason, output (what a backend printed when it ended badly)
 //     backend_version, kernel_path ("flash2 ... unknown" or null), cache ("cold warm")
-//     counts    {kernels, copies, copy_bytes, memsets}: each {low, high} per call, null = could not be counted
+//     counts    {kernels, copies, copy_bytes, memsets, launches, synchronisations, allocations}: each {low, high} per call, null = could not be counted
 //     kernels   [{ordinal, kind, class, name, bytes, count: {low, high}, device_ns}]: what one call executed
+//     capturable  true, false: into a CUDA graph; null = not known
 //     times     {instrument, blocks, calls, plan_ns, first_ns, second_ns, host_ns, span_ns, device_ns}: medians over the blocks, per call, null = not measured
-//     blocks    [{instrument, calls, plan_ns, ..., drift}]: one per process
+//     blocks    [{instrument, calls, plan_ns, ..., drift, sm_clock_mhz, throttle, other_processes}]: one per process
 //     numerics  {max_abs_error, mean_abs_error, rel_error, max_budget, mean_budget, rows_checked, diagnosis}
 //     memory    {workspace_bytes, peak_bytes, growth_bytes, source}
 //     baseline  {commit_id, device_ns, ratio (new/old)}, or null when there was none
