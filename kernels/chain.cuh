@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <thread>
 
 #include "chain_math.cuh"
@@ -49,8 +50,14 @@ class Chain {
   }
 
   Chain(const attn_problem& problem, const attn_tensors& tensors, const attn_device_facts& device, Route route, const Plants& plants = {})
-      : route_(route), plants_(plants), p_(problem), rows_(problem, tensors), q_(*tensors.q, p_.dtype), k_(*tensors.k, p_.dtype_kv), v_(*tensors.v, p_.dtype_kv),
-        o_(*tensors.o, p_.dtype) {
+      : route_(route),
+        plants_(plants),
+        p_(problem),
+        rows_(problem, tensors),
+        q_(*tensors.q, problem.dtype),
+        k_(*tensors.k, problem.dtype_kv),
+        v_(*tensors.v, problem.dtype_kv),
+        o_(*tensors.o, problem.dtype) {
     if (tensors.struct_size < offsetof(attn_tensors, workspace_bytes) + sizeof tensors.workspace_bytes)
       throw Unsupported("this harness does not tell a backend its workspace in open");
     use_device(device, attn_chain_where);
@@ -160,7 +167,9 @@ class Chain {
   void math() {
     Strided q = q_, k = k_;
     if (p_.dtype != ATTN_FP32)
-      with_type(p_.dtype, [&](auto type) { q = convert(attn_chain_cast_q<decltype(type)>, "attn_chain_cast_q", q_, q32_, p_.heads, p_.seq_q, p_.head_dim, 1); });
+      with_type(p_.dtype, [&](auto type) {
+        q = convert(attn_chain_cast_q<decltype(type)>, "attn_chain_cast_q", q_, q32_, p_.heads, p_.seq_q, p_.head_dim, 1);
+      });
     if (p_.dtype_kv != ATTN_FP32)
       with_type(p_.dtype_kv, [&](auto type) {
         k = convert(attn_chain_cast_k<decltype(type)>, "attn_chain_cast_k", k_, k32_, p_.heads_kv, p_.seq_kv, p_.head_dim, 1);
@@ -173,8 +182,8 @@ class Chain {
     if (rows_.hides())
       with_type(p_.dtype, [&](auto type) {
         on_scores([&](auto, auto width) {
-          launch(attn_chain_mask_build<decltype(type), width()>, blocks_for<width()>(mask.rows(rows_), p_.seq_kv), kBlockThreads, stream_, "attn_chain_mask_build",
-                 mask, rows_);
+          const std::int64_t blocks = blocks_for<width()>(mask.rows(rows_), p_.seq_kv);
+          launch(attn_chain_mask_build<decltype(type), width()>, blocks, kBlockThreads, stream_, "attn_chain_mask_build", mask, rows_);
         });
       });
     multiply_qk();
@@ -184,7 +193,8 @@ class Chain {
     on_wide_scores([&](auto width) { start(attn_chain_is_neginf<width()>, width, "attn_chain_is_neginf", buffers_.neginf); });
     softmax();
     on_wide_scores([&](auto width) {
-      launch(attn_chain_all_masked<width()>, blocks_of_rows(rows_.count()), kBlockThreads, stream_, "attn_chain_all_masked", rows_, buffers_.neginf, buffers_.dead);
+      const std::int64_t blocks = blocks_of_rows(rows_.count());
+      launch(attn_chain_all_masked<width()>, blocks, kBlockThreads, stream_, "attn_chain_all_masked", rows_, buffers_.neginf, buffers_.dead);
     });
     launch(attn_chain_where, blocks_of_rows(rows_.count()), kBlockThreads, stream_, "attn_chain_where", scores(), buffers_.dead, p_.dead_rows);
     multiply_pv();
@@ -203,7 +213,9 @@ class Chain {
 
   void add_biases() {
     if (p_.softcap != 0)
-      on_scores([&](auto type, auto width) { start(attn_chain_softcap<decltype(type), width()>, width, "attn_chain_softcap", static_cast<float>(p_.softcap)); });
+      on_scores([&](auto type, auto width) {
+        start(attn_chain_softcap<decltype(type), width()>, width, "attn_chain_softcap", static_cast<float>(p_.softcap));
+      });
     if (rows_.slopes) on_scores([&](auto type, auto width) { start(attn_chain_alibi<decltype(type), width()>, width, "attn_chain_alibi"); });
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of chain.cuh that go over the scores, (B, H, Sq, Skv) dense. fp32 inside, rounded to the scores' type after each of them, as an eager framework does.
+// The kernels of chain.cuh that go over the scores, (B, H, Sq, Skv) dense. fp32 inside, rounded to the scores' type after each, as an eager framework does.
 //
 // A warp works on one piece of one row, so that the row's place costs its division once; four accesses of 16 bytes a lane are in flight before the first is
 // used. Rows that are no whole number of packs are read element by element (`width` 1).

@@ -114,7 +114,8 @@ class Matrix {
     attn::use_device(device, control_matrix);
   }
   void run(const attn_call& call) {
-    attn::launch(control_matrix, Config::blocks, Config::threads, static_cast<cudaStream_t>(call.stream), "control_matrix", static_cast<float*>(call.workspace));
+    auto* sums = static_cast<float*>(call.workspace);
+    attn::launch(control_matrix, Config::blocks, Config::threads, static_cast<cudaStream_t>(call.stream), "control_matrix", sums);
     fill_outputs(call);
   }
 };

@@ -29,7 +29,7 @@ struct GpuRows {
     bool_mask = p.needs & ATTN_CAN_MASK_BOOL;
     for (int axis = 0; axis < 4; ++axis) mask_strides[axis] = tensors.mask->strides[axis];
     // Whole packs of a mask's row can be read at once.
-    const std::int64_t pack = 16 / static_cast<std::int64_t>(element_bytes(p.dtype)), element = bool_mask ? 1 : static_cast<std::int64_t>(element_bytes(p.dtype));
+    const auto bytes = static_cast<std::int64_t>(element_bytes(p.dtype)), pack = 16 / bytes, element = bool_mask ? 1 : bytes;
     packed_mask = mask_strides[3] == 1 && reinterpret_cast<std::uintptr_t>(mask) % static_cast<std::uintptr_t>(pack * element) == 0;
     for (int axis = 0; axis < 3; ++axis) packed_mask = packed_mask && mask_strides[axis] % pack == 0;
   }

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "product.cuh"
@@ -24,7 +25,8 @@ inline const int lt_version_length = [] {
 }();
 
 inline void check(cublasStatus_t code, const char* during) {
-  if (code != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(std::string(during) + ": " + cublasLtGetStatusString(code) + " (" + cublasLtGetStatusName(code) + ")");
+  if (code == CUBLAS_STATUS_SUCCESS) return;
+  throw std::runtime_error(std::string(during) + ": " + cublasLtGetStatusString(code) + " (" + cublasLtGetStatusName(code) + ")");
 }
 
 template <class T, cublasStatus_t (*destroy)(T)>
@@ -76,8 +78,8 @@ class LtProduct {
 
   void run(void* workspace, cudaStream_t stream) const {
     const float one = 1, zero = 0;
-    check(cublasLtMatmul(handle_, description_.get(), &one, left_, left_layout_.get(), right_, right_layout_.get(), &zero, result_, result_layout_.get(), result_,
-                         result_layout_.get(), &algorithm_, workspace, kLtWorkspaceBytes, stream),
+    check(cublasLtMatmul(handle_, description_.get(), &one, left_, left_layout_.get(), right_, right_layout_.get(), &zero, result_, result_layout_.get(),
+                         result_, result_layout_.get(), &algorithm_, workspace, kLtWorkspaceBytes, stream),
           "cublasLtMatmul");
   }
 
@@ -137,7 +139,8 @@ class LtProduct {
   LtLayout layout(cudaDataType type, const LtMatrix& matrix, std::int64_t rows, std::int64_t columns) const {
     if (matrix.across) std::swap(rows, columns);
     cublasLtMatrixLayout_t created = nullptr;
-    check(cublasLtMatrixLayoutCreate(&created, type, static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(rows), matrix.leading), "cublasLtMatrixLayoutCreate");
+    const auto lines = static_cast<std::uint64_t>(rows), length = static_cast<std::uint64_t>(columns);
+    check(cublasLtMatrixLayoutCreate(&created, type, length, lines, matrix.leading), "cublasLtMatrixLayoutCreate");
     LtLayout result(created);
     set(created, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(entries_));
     return result;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "plugin.hpp"
+
 namespace attn::test {
 namespace {
 
@@ -54,6 +56,12 @@ std::string why_no_gpu() {
 
 void must(cudaError_t code, const char* during) {
   if (code != cudaSuccess) throw std::runtime_error(std::string(during) + ": " + cudaGetErrorString(code));
+}
+
+const attn_backend& must_find(const char* file, const char* name) {
+  const attn_backend* backend = find_backend(file, name);
+  if (!backend) throw std::runtime_error(std::string("lib") + file + ".so does not open");
+  return *backend;
 }
 
 GpuSession::GpuSession(const attn_backend& backend, Problem& problem, std::vector<const char*> options) : backend_(backend), problem_(problem) {

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ std::string why_no_gpu();
 
 // Throws std::runtime_error.
 void must(cudaError_t code, const char* during);
+
+// As find_backend, but throws when the plugin does not open.
+const attn_backend& must_find(const char* file, const char* name);
 
 class DeviceBytes {
  public:
