@@ -1,7 +1,5 @@
 // A tensor made dense, (batch, seq, heads, dim), within a GPU's memory.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "engine/gpu_operands.hpp"
@@ -58,7 +56,8 @@ void gpu_copy_dense(const TensorView& source, void* to, cudaStream_t stream) {
     while (unit < 16 && fits(unit * 2)) unit *= 2;
   }
   const std::int64_t wide = unit / size;
-  const DenseCopy copy{source.data, to, batch, heads, seq, dim / wide, {source.strides[0] / wide, source.strides[1] / wide, source.strides[2] / wide, source.strides[3]}};
+  const auto& strides = source.strides;
+  const DenseCopy copy{source.data, to, batch, heads, seq, dim / wide, {strides[0] / wide, strides[1] / wide, strides[2] / wide, strides[3]}};
   const std::int64_t count = batch * heads * seq * copy.dim;
   if (count == 0) return;
   const auto blocks = static_cast<int>(std::min<std::int64_t>((count + kThreads - 1) / kThreads, 1 << 20));

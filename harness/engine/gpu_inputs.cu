@@ -1,6 +1,7 @@
 // Inputs and masks where they lie, by the recipes that the host's loops follow too.
 
 #include <algorithm>
+#include <string>
 
 #include "engine/gpu_operands.hpp"
 #include "engine/recipe.hpp"
@@ -21,12 +22,16 @@ struct Target {
   std::int64_t extent[4], strides[4];  // extent: of the positions with an element of their own
 };
 
-Target target_of(const TensorView& t, const char* name) {
-  if (!t.data) throw Error(fmt::format("{} has no memory", name), Fault::internal);
-  if (t.dtype < ATTN_FP32 || (t.dtype > ATTN_FP8_E5M2 && t.dtype != kBoolByte)) throw Error(fmt::format("{} has dtype {}, which is none", name, t.dtype), Fault::internal);
-  if (overlaps(t))
-    throw Error(fmt::format("rows of {} overlap (strides {}, {}, {}, {}): a GPU cannot fill them in a fixed order", name, t.strides[0], t.strides[1], t.strides[2],
-                            t.strides[3]));
+// Text is joined by hand here: nvcc warns about fmt's formatting of long double, which it sees as device code.
+Target target_of(const TensorView& t, const std::string& name) {
+  if (!t.data) throw Error(name + " has no memory", Fault::internal);
+  if (t.dtype < ATTN_FP32 || (t.dtype > ATTN_FP8_E5M2 && t.dtype != kBoolByte))
+    throw Error(name + " has the dtype " + std::to_string(t.dtype) + ", which is none", Fault::internal);
+  if (overlaps(t)) {
+    std::string strides;
+    for (const std::int64_t stride : t.strides) strides += (strides.empty() ? "" : ", ") + std::to_string(stride);
+    throw Error("rows of " + name + " overlap (strides " + strides + "): a GPU cannot fill them in a fixed order");
+  }
   Target target{t.data, t.dtype, {}, {}};
   const auto extent = distinct_extent(t);
   std::copy_n(extent.begin(), 4, target.extent);
@@ -34,9 +39,10 @@ Target target_of(const TensorView& t, const char* name) {
   return target;
 }
 
-// Batch entries first_batch .. end_batch - 1, whose sequences have the length `length`. A thread makes the two normals of one Philox block and the elements of one row
-// that are made of them; rows of odd length share blocks with their neighbours.
-__global__ void attn_harness_fill_input(const InputRecipe recipe, const Target target, std::int64_t first_batch, std::int64_t end_batch, std::int64_t length) {
+// Batch entries first_batch .. end_batch - 1, whose sequences have the length `length`. A thread makes the two normals of one Philox block and the elements of
+// one row that are made of them; rows of odd length share blocks with their neighbours.
+__global__ void attn_harness_fill_input(const InputRecipe recipe, const Target target, std::int64_t first_batch, std::int64_t end_batch,
+                                        std::int64_t length) {
   const std::int64_t blocks_of_row = (target.extent[3] + 1) / 2, rows = (end_batch - first_batch) * target.extent[1] * target.extent[2];
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < rows * blocks_of_row; i += step) {
@@ -87,7 +93,7 @@ void fill_operand(const Case& c, std::uint64_t seed, Operand operand, const Tens
     for (end = first + 1; end < target.extent[0] && (!by_length || length_of(end) == length);) ++end;
     const std::int64_t items = (end - first) * target.extent[1] * target.extent[2] * ((target.extent[3] + 1) / 2);
     attn_harness_fill_input<<<blocks_for(items), kThreads, 0, stream>>>(recipe, target, first, end, length);
-    check_cuda(cudaGetLastError(), fmt::format("filling {}", name));
+    check_cuda(cudaGetLastError(), std::string("filling ") + name);
   }
 }
 

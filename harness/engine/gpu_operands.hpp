@@ -20,8 +20,8 @@ void gpu_fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask
 // The kernel is named harness_copy_merge_heads. Asynchronous.
 void gpu_copy_dense(const TensorView& source, void* to, cudaStream_t stream);
 
-// Rows in double precision, and as a naive implementation would compute them (its sums in another order than the host's). Operands are views of device memory.
-// Each call waits for the stream. Device memory is kept from call to call; throws CudaError with the bytes needed when there is not enough.
+// Rows in double precision, and as a naive implementation would compute them (its sums in another order than the host's). Operands are views of device
+// memory. Each call waits for the stream. Device memory is kept from call to call; throws CudaError with the bytes needed when there is not enough.
 class GpuReference final : public Reference {
  public:
   GpuReference(const Operands& operands, cudaStream_t stream) : operands_(operands), stream_(stream) {}

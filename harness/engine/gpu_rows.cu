@@ -79,13 +79,15 @@ __global__ void attn_harness_largest_values(const RowWork<Steps> work, std::int6
   if (key >= group.end) return;
   const std::int64_t base = group.batch * work.v.strides[0] + group.kv_head * work.v.strides[1] + key * work.v.strides[2];
   float largest = 0;
-  for (std::int64_t x = threadIdx.x % 32; x < work.head_dim_v; x += 32) largest = fmaxf(largest, fabsf(load_element(work.v.data, base + x * work.v.strides[3], work.v.dtype)));
+  for (std::int64_t x = threadIdx.x % 32; x < work.head_dim_v; x += 32)
+    largest = fmaxf(largest, fabsf(load_element(work.v.data, base + x * work.v.strides[3], work.v.dtype)));
   for (int lanes = 16; lanes > 0; lanes /= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, lanes));
   if (threadIdx.x % 32 == 0) work.largest[number / keys * work.seq_kv + key] = largest;
 }
 
 template <class Steps, int kRows>
-__global__ void __launch_bounds__(kThreads, 3) attn_harness_scores(const RowWork<Steps> work, const Scoring<Steps> scoring, std::int64_t first_tile, std::int64_t parts) {
+__global__ void __launch_bounds__(kThreads, 3) attn_harness_scores(const RowWork<Steps> work, const Scoring<Steps> scoring, std::int64_t first_tile,
+                                                                   std::int64_t parts) {
   using Number = typename Steps::Number;
   const RowTile tile = work.tiles[first_tile + blockIdx.x / parts];
   const std::int64_t first_key = tile.low + blockIdx.x % parts * kTileColumns;
@@ -195,7 +197,8 @@ __global__ void attn_harness_weights(const RowWork<Steps> work, const Steps step
 }
 
 template <class Steps, int kRows>
-__global__ void __launch_bounds__(kThreads, 3) attn_harness_sums(const RowWork<Steps> work, std::int64_t first_tile, std::int64_t parts, std::int64_t columns) {
+__global__ void __launch_bounds__(kThreads, 3) attn_harness_sums(const RowWork<Steps> work, std::int64_t first_tile, std::int64_t parts,
+                                                                 std::int64_t columns) {
   using Number = typename Steps::Number;
   const std::int64_t part = blockIdx.x / columns % parts, first_column = blockIdx.x % columns * kTileColumns;
   const RowTile tile = work.tiles[first_tile + blockIdx.x / columns / parts];
@@ -277,7 +280,8 @@ void enqueue_chunk(const RowWork<Steps>& work, const Scoring<Steps>& scoring, co
   check_cuda(cudaGetLastError(), "attn_harness_weights");
   attn_harness_sums<Steps, kRows><<<blocks_of(chunk.tiles * parts * columns, 1), kThreads, 0, stream>>>(work, chunk.first_tile, parts, columns);
   check_cuda(cudaGetLastError(), "attn_harness_sums");
-  attn_harness_outputs<Steps><<<blocks_of(chunk.tiles * work.tile_rows * work.head_dim_v, 256), 256, 0, stream>>>(work, scoring.steps, chunk.first_tile, chunk.tiles);
+  const std::int64_t elements = chunk.tiles * work.tile_rows * work.head_dim_v;
+  attn_harness_outputs<Steps><<<blocks_of(elements, 256), 256, 0, stream>>>(work, scoring.steps, chunk.first_tile, chunk.tiles);
   check_cuda(cudaGetLastError(), "attn_harness_outputs");
 }
 

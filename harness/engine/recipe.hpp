@@ -1,6 +1,6 @@
 #pragma once
-// The recipes of inputs.hpp, one element at a time: a value is a function of its logical position, the random number of that position and plain parameters, so
-// that the host's loops and a GPU's kernels share every formula.
+// The recipes of inputs.hpp, one element at a time: a value is a function of its logical position, the random number of that position and plain parameters,
+// so that the host's loops and a GPU's kernels share every formula.
 
 #include <cstdint>
 #include <limits>

@@ -1,10 +1,11 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <string>
 
 #include "gpu/launch.hpp"
+
+// Text is joined by hand here: nvcc warns about fmt's formatting of long double, which it sees as device code.
 
 namespace attn {
 namespace {
@@ -110,13 +111,13 @@ extern "C" __global__ void attn_harness_fingerprint(const std::uint8_t* at, std:
 }
 
 void enqueue_marker(cudaStream_t stream, std::int64_t blocks) {
-  if (blocks < 1 || blocks > std::numeric_limits<std::int32_t>::max()) throw Error(fmt::format("a marker of {} blocks", blocks), Fault::internal);
+  if (blocks < 1 || blocks > std::numeric_limits<std::int32_t>::max()) throw Error("a marker of " + std::to_string(blocks) + " blocks", Fault::internal);
   attn_harness_marker<<<static_cast<unsigned>(blocks), 1, 0, stream>>>();
   check_cuda(cudaGetLastError(), "attn_harness_marker");
 }
 
 L2Flush::L2Flush(std::size_t bytes) : lines_(allocate_device(bytes)), bytes_(bytes), sink_(allocate_device(sizeof(std::uint32_t))) {
-  check_cuda(cudaMemset(lines_.get(), 0, bytes_), fmt::format("cudaMemset of {} bytes", bytes_));
+  check_cuda(cudaMemset(lines_.get(), 0, bytes_), "cudaMemset of " + std::to_string(bytes_) + " bytes");
   check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // other streams than the default one may come next
 }
 
@@ -154,7 +155,9 @@ bool StreamHold::ran_out() const { return ticket_ != 0 && std::atomic_ref(flags(
 void enqueue_fill(cudaStream_t stream, void* at, std::uint32_t bits, std::size_t element_bytes, std::size_t count) {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   if ((element_bytes != 1 && element_bytes != 2 && element_bytes != 4) || address % element_bytes != 0)
-    throw Error(fmt::format("elements of {} bytes at address {:#x}: only whole elements of 1, 2 or 4 bytes can be filled", element_bytes, address), Fault::internal);
+    throw Error("elements of " + std::to_string(element_bytes) + " bytes at address " + std::to_string(address) +
+                    ": only whole elements of 1, 2 or 4 bytes can be filled",
+                Fault::internal);
   const std::size_t bytes = element_bytes * count;
   if (bytes == 0) return;
   const std::uint32_t pattern = element_bytes == 1 ? (bits & 0xffu) * 0x01010101u : element_bytes == 2 ? (bits & 0xffffu) * 0x00010001u : bits;

@@ -83,7 +83,9 @@ inline std::int32_t mask_dtype(const Case& c) { return c.mask_tensor.dtype == Ma
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::int64_t operator()(std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1)); }
+  std::int64_t operator()(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+  }
   bool chance(std::int64_t of) { return (*this)(1, of) == 1; }
 
  private:

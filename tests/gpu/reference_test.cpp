@@ -54,7 +54,8 @@ bool near(double a, double b, double tolerance) { return a == b || (std::isnan(a
 
 double largest_of_row(const Evaluation& e, std::size_t row) {
   double largest = 1;
-  for (std::int64_t x = 0; x < e.columns; ++x) largest = std::fmax(largest, std::fabs(e.out[row * static_cast<std::size_t>(e.columns) + static_cast<std::size_t>(x)]));
+  const auto columns = static_cast<std::size_t>(e.columns);
+  for (std::size_t x = 0; x < columns; ++x) largest = std::fmax(largest, std::fabs(e.out[row * columns + x]));
   return largest;
 }
 
@@ -65,7 +66,8 @@ void expect_equal(const Evaluation& card, const Evaluation& host, const std::str
   for (std::size_t i = 0; i < host.lse.size(); ++i) {
     const double tolerance = 1e-12 * largest_of_row(host, i);
     ASSERT_EQ(card.visible[i], host.visible[i]) << what << ", row " << i;
-    ASSERT_TRUE(near(card.lse[i], host.lse[i], 1e-12 * std::fmax(1, std::fabs(host.lse[i])))) << what << ", lse of row " << i << ": " << card.lse[i] << " " << host.lse[i];
+    ASSERT_TRUE(near(card.lse[i], host.lse[i], 1e-12 * std::fmax(1, std::fabs(host.lse[i]))))
+        << what << ", lse of row " << i << ": " << card.lse[i] << " " << host.lse[i];
     ASSERT_TRUE(near(card.noise[i], host.noise[i], tolerance)) << what << ", noise of row " << i << ": " << card.noise[i] << " " << host.noise[i];
     for (std::size_t x = 0; x < columns; ++x)
       ASSERT_TRUE(near(card.out[i * columns + x], host.out[i * columns + x], tolerance))
@@ -109,7 +111,7 @@ TEST_F(GpuReferenceOf, AnyCaseIsTheHosts) {
     // Sums in another order may round a score or a weight the other way, no more.
     const Evaluation theirs = card.naive(reading, rows), ours = naive(reading, both.host, rows);
     const Errors their = errors(theirs, exact), our = errors(ours, exact);
-    const double ulp = std::ldexp(1.0, c.dtype == DType::fp32 ? -23 : c.dtype == DType::fp16 ? -10 : c.dtype == DType::bf16 ? -7 : c.dtype == DType::fp8_e4m3 ? -3 : -2);
+    const double ulp = std::ldexp(1.0, std::array{-23, -10, -7, -3, -2}[static_cast<std::size_t>(c.dtype)]);
     double scale = 1;
     for (std::size_t row = 0; row < rows.size(); ++row) scale = std::fmax(scale, largest_of_row(exact, row));
     EXPECT_LE(their.largest, 4 * our.largest + 4 * ulp * scale) << i << " " << case_id(c);
@@ -218,7 +220,9 @@ TEST_F(GpuReferenceOf, AModelsPrefillTakesLessThanASecond) {
   };
   const std::size_t q_bytes = 32u * 8192 * 128 * 2, kv_bytes = q_bytes / 4;
   const DeviceMemory q = allocate_device(q_bytes), k = allocate_device(kv_bytes), v = allocate_device(kv_bytes);
-  const auto view = [](void* data, std::int64_t heads) { return TensorView{data, ATTN_BF16, {1, heads, 8192, 128}, {heads * 8192 * 128, 8192 * 128, 128, 1}}; };
+  const auto view = [](void* data, std::int64_t heads) {
+    return TensorView{data, ATTN_BF16, {1, heads, 8192, 128}, {heads * 8192 * 128, 8192 * 128, 128, 1}};
+  };
   const Operands operands{view(q.get(), 32), view(k.get(), 8), view(v.get(), 8), {}};
   seconds("inputs of S 8192, H 32.8, D 128", [&] { gpu_fill_inputs(c, 1, operands.q, operands.k, operands.v, stream.get()); });
   std::vector<OutputRow> rows;
