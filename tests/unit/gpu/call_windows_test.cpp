@@ -270,6 +270,8 @@ TEST(CallWindows, RefusesAWindowOnAnotherClock) {
   stream.windows[0].end_ns += 50'000;
   EXPECT_THAT(stream.error(true), HasSubstr("not between the launches of its markers"));
   EXPECT_EQ(stream.error(false), "no error");
+  stream.windows[0] = {stream.base(0) + 3000, stream.base(0) + 40'000};
+  EXPECT_THAT(stream.error(true), HasSubstr("not between the launches of its markers"));
 }
 
 TEST(CallWindows, NeverTakesTheMarkersLaunchForTheCalls) {
