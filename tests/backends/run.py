@@ -1,10 +1,12 @@
-"""Runs the program on every misbehaving backend of this folder and checks what comes of it.
+"""Runs the program on every misbehaving backend of a folder and checks what comes of it.
 
-    run.py PROGRAM PLUGINS [--jobs N] [--keep FOLDER] [NAME...]
+    run.py PROGRAM PLUGINS [--sources FOLDER] [--device cpu|cuda] [--jobs N] [--keep FOLDER] [NAME...]
+
+FOLDER holds the backends' sources (*.cc, *.cu) and their suites/; default is this one. With --device cuda and no GPU nothing is run: exit code 77, skipped.
 
 What must come of a backend stands in its own first lines, one `// expect:` a line, words as a shell splits them:
 
-    suite=NAME        suites/NAME.yaml, whose backends are `mutant` (this one) and `good`
+    suite=NAME        suites/NAME.yaml of the folder, whose backends are `mutant` (this one) and `good`
     backend=NAME      rows that are meant; default mutant
     case=REGEX        ... only those whose case id matches; default all
     status=A|B        status of every one of these rows
@@ -14,7 +16,7 @@ What must come of a backend stands in its own first lines, one `// expect:` a li
     check=EXPRESSION  Python, true of `row` (the row of --json) and `times` (its times)
     exit=A|B          exit code; default what DESIGN's table says of the status
     gates=A,B         --gates; default the exact ones, which need no time
-    seconds=N         the whole run takes no longer; default 30
+    seconds=N         the whole run takes no longer; default 30, on a GPU 60
     how=option        the suite's `mutant` is another file, and `--plugin mutant=FILE` replaces it
 
     // list: REGEX    what `attn-regress list` prints of it
@@ -41,12 +43,17 @@ import xml.etree.ElementTree
 HERE = pathlib.Path(__file__).resolve().parent
 EXACT_GATES = "numerics,kernels,copies,kernel_path"
 KEYS = {"suite", "backend", "case", "status", "verdict", "reason", "verdict_reason", "output", "check", "exit", "gates", "seconds", "how"}
+EXIT_SKIPPED = 77
+# --timeout of every run, and of one in which it must run out: short, but a busy machine is slow, and a GPU has to be woken first.
+PATIENCE = {"cpu": ("20s", "2s"), "cuda": ("60s", "8s")}
+SECONDS = {"cpu": 30, "cuda": 60}
+MOST_SECONDS = {"cpu": 60, "cuda": 150}  # for a run of the program, whatever its expectations say
 REPORTS = {"--json": "out.json", "--junit": "out.xml", "--markdown": "out.md", "--html": "out.html"}
 EXIT_OF_STATUS = {"ok": "0", "unsupported": "0", "skipped": "0", "cannot_measure": "5"}
 # Everything below blank but newline and tab, and DEL; C1 controls and bidi marks once decoded.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 COMMAND_TO_CI = re.compile(r"^\s*::\w+.*FORGED", re.MULTILINE)
-HARMFUL_HTML = re.compile(r"<script>\s*alert", re.IGNORECASE)
+HARMFUL_HTML = re.compile(r"<script>\s*alert|copy_kernel<script>", re.IGNORECASE)
 
 
 class Fault(Exception):
@@ -90,17 +97,18 @@ class Setting:
     """A folder with a suite, the plugins that it names and whatever the program writes."""
 
     def __init__(self, options, folder, source, suite, how="suite"):
-        self.program, self.folder = options.program, pathlib.Path(folder)
-        shutil.copy(HERE / "suites" / f"{suite}.yaml", self.folder / "suite.yaml")
+        self.program, self.device, self.folder = options.program, options.device, pathlib.Path(folder)
+        shutil.copy(options.sources / "suites" / f"{suite}.yaml", self.folder / "suite.yaml")
         plugin = options.plugins / f"{source.stem}.so"
         shutil.copyfile(plugin if how == "suite" else options.plugins / "good.so", self.folder / "mutant.so")
         shutil.copyfile(options.plugins / "good.so", self.folder / "good.so")
         self.more = [] if how == "suite" else ["--plugin", f"mutant={plugin}"]
         self.reports = options.reports
 
-    def run(self, *arguments, seconds):
+    def run(self, *arguments):
+        seconds = MOST_SECONDS[self.device]
         environment = {key: value for key, value in os.environ.items() if key not in ("GITHUB_ACTIONS", "FORCE_COLOR", "ATTN_REGRESS_DB")}
-        command = [self.program, *arguments, *self.more]
+        command = [self.program, *arguments, "--device", self.device, *self.more]
         start = time.monotonic()
         try:
             done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, timeout=seconds, stdin=subprocess.DEVNULL)
@@ -161,14 +169,15 @@ def check_row(expect, row):
     matches("the verdict's reason", row["verdict"]["reason"], expect.get("verdict_reason", ""))
     matches("output", row["output"], expect.get("output", ""))
     if "check" in expect and not eval(expect["check"], {"row": row, "times": row.get("times")}):
-        raise Fault(f"{row['case_id']} does not fit {expect['check']}: counts {row['counts']}, times {row.get('times')}, memory {row['memory']}")
+        raise Fault(f"{row['case_id']} does not fit {expect['check']}: counts {row['counts']}, times {row.get('times')}, memory {row['memory']}, "
+                    f"kernel_path {row['kernel_path']}, kernels {row['kernels']}")
 
 
-def check_expectation(expect, document, code, took):
+def check_expectation(expect, document, code, took, seconds):
     codes = expect.get("exit") or "|".join(EXIT_OF_STATUS.get(status, "1") for status in allowed(expect["status"]))
     if str(code) not in allowed(codes):
         raise Fault(f"exit code {code}; expected was {codes}")
-    if took > float(expect.get("seconds", 30)):
+    if took > float(expect.get("seconds", seconds)):
         raise Fault(f"took {took:.1f} s")
     rows = [row for row in document["rows"] if row["backend"] == expect.get("backend", "mutant") and re.search(expect.get("case", ""), row["case_id"])]
     if not rows:
@@ -185,8 +194,8 @@ def run_group(options, source, key, expects):
         try:
             setting = Setting(options, folder, source, suite, how)
             reports = [word for pair in options.reports.items() for word in pair]
-            patience = "2s" if "timed_out" in str(expects) else "20s"  # short only where it must run out: a busy machine is slow
-            done = setting.run("run", "suite.yaml", "--db", "history.db", "--timeout", patience, "--prepare-timeout", patience, "--gates", gates, *reports, seconds=60)
+            patience = PATIENCE[options.device]["timed_out" in str(expects)]
+            done = setting.run("run", "suite.yaml", "--db", "history.db", "--timeout", patience, "--prepare-timeout", patience, "--gates", gates, *reports)
             if not (setting.folder / "out.json").exists():
                 raise Fault(f"no JSON was written (exit code {done.returncode}): {setting.said[-2000:]}")
             document = json.loads((setting.folder / "out.json").read_text())
@@ -207,7 +216,7 @@ def run_group(options, source, key, expects):
         faults = []
         for number, expect in expects:
             try:
-                check_expectation(expect, document, done.returncode, setting.took)
+                check_expectation(expect, document, done.returncode, setting.took, SECONDS[options.device])
             except (Fault, KeyError, TypeError, ValueError) as fault:
                 faults.append(f"{source.name}:{number}: {type(fault).__name__ if not isinstance(fault, Fault) else 'expect'}: {fault}")
         return faults
@@ -217,7 +226,7 @@ def run_list(options, source, patterns):
     with tempfile.TemporaryDirectory(prefix="attn-backends-", ignore_cleanup_errors=True) as folder:
         try:
             setting = Setting(options, folder, source, "plain")
-            done = setting.run("list", "suite.yaml", seconds=60)
+            done = setting.run("list", "suite.yaml")
             check_harmless("what list prints", setting.said)
             for pattern in patterns:
                 if not re.search(pattern, done.stdout.decode(errors="replace"), re.DOTALL):
@@ -227,21 +236,38 @@ def run_list(options, source, patterns):
     return []
 
 
+def no_gpu(options):
+    """Why there is no GPU to run on, in the program's words; empty when there is one, or when that is not what fails."""
+    with tempfile.TemporaryDirectory(prefix="attn-backends-", ignore_cleanup_errors=True) as folder:
+        setting = Setting(options, folder, options.sources / "good.cu", "plain")
+        setting.run("run", "suite.yaml", "--db", "history.db", "--gates", "numerics", "--json", "out.json")
+        rows = json.loads((setting.folder / "out.json").read_text())["rows"]
+        reasons = {row["reason"] for row in rows if row["status"] == "cannot_measure"}
+        return next((reason for reason in reasons if re.search(r"\bno GPU\b", reason)), "")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("plugins", type=pathlib.Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1))
+    parser.add_argument("--sources", type=pathlib.Path, default=HERE, metavar="FOLDER")
+    parser.add_argument("--device", choices=PATIENCE, default="cpu")
+    parser.add_argument("--jobs", type=int, help="runs at a time; default twice the CPUs, and on a GPU, which one run has to itself, 1")
     parser.add_argument("--keep", type=pathlib.Path, help="copy what every run left into this folder")
-    options = parser.parse_args()
-    options.program, options.plugins = options.program.resolve(), options.plugins.resolve()
+    options = parser.parse_intermixed_args()  # names may stand behind options
+    options.program, options.plugins, options.sources = options.program.resolve(), options.plugins.resolve(), options.sources.resolve()
+    options.jobs = options.jobs or (2 * (os.cpu_count() or 1) if options.device == "cpu" else 1)
     known = subprocess.run([options.program, "run", "--help"], capture_output=True, text=True, check=True).stdout
     options.reports = {option: file for option, file in REPORTS.items() if option in known}
 
-    sources = [source for source in sorted(HERE.glob("*.cc")) if not options.names or source.stem in options.names]
-    if not sources:
-        sys.exit(f"no such backend: {' '.join(options.names)}")
+    sources = [source for source in sorted(options.sources.glob("*.c[cu]")) if not options.names or source.stem in options.names]
+    unknown = set(options.names) - {source.stem for source in sources}
+    if unknown or not sources:
+        sys.exit(f"no such backend in {options.sources}: {' '.join(sorted(unknown)) or '*.cc, *.cu'}")
+    if options.device == "cuda" and (why := no_gpu(options)):
+        print(f"backends: skipped, {why}")
+        return EXIT_SKIPPED
     work = []
     for source in sources:
         found, lists = groups(source)
