@@ -1,6 +1,11 @@
 # The CUDA toolkit, looked for anew at every configure, so that one installed later is picked up. Sets ATTN_CUDA; without a toolkit the build measures CPUs only.
-find_program(ATTN_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin /usr/local/cuda/bin NO_CACHE)
+option(ATTN_GPU "Measure GPUs too, where there is a CUDA toolkit" ON)
 set(ATTN_CUDA OFF)
+if(NOT ATTN_GPU)
+  message(STATUS "attn-regress: ATTN_GPU is off; the build measures CPUs only")
+  return()
+endif()
+find_program(ATTN_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin /usr/local/cuda/bin NO_CACHE)
 if(NOT ATTN_NVCC)
   message(STATUS "attn-regress: no nvcc found; the build measures CPUs only")
   return()
