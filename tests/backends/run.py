@@ -45,7 +45,7 @@ EXACT_GATES = "numerics,kernels,copies,kernel_path"
 KEYS = {"suite", "backend", "case", "status", "verdict", "reason", "verdict_reason", "output", "check", "exit", "gates", "seconds", "how"}
 EXIT_SKIPPED = 77
 # --timeout of every run, and of one in which it must run out: short, but a busy machine is slow, and a GPU has to be woken first.
-PATIENCE = {"cpu": ("20s", "2s"), "cuda": ("60s", "8s")}
+PATIENCE = {"cpu": ("20s", "2s"), "cuda": ("60s", "12s")}
 SECONDS = {"cpu": 30, "cuda": 60}
 MOST_SECONDS = {"cpu": 60, "cuda": 150}  # for a run of the program, whatever its expectations say
 REPORTS = {"--json": "out.json", "--junit": "out.xml", "--markdown": "out.md", "--html": "out.html"}
