@@ -1,5 +1,5 @@
 // Kernels whose names are very long, look like markup, or use every letter that a name can have. A verdict names them; names are text in every report.
-// expect: suite=counted status=ok verdict=regressed exit=1 verdict_reason="copies 3, expected 0: .*elementwise_copy_kernel<script>" check="row['counts']['kernels'] == {'low': 4, 'high': 4} and all(0 < len(each['name']) < 5000 for each in row['kernels'])"
+// expect: suite=grouped status=ok verdict=regressed exit=1 verdict_reason="copies 3, expected 0: .*elementwise_copy_kernel<script>" check="row['counts']['kernels'] == {'low': 4, 'high': 4} and all(0 < len(each['name']) < 5000 for each in row['kernels'])"
 #include "good.cuh"
 
 struct script {};
