@@ -1,7 +1,6 @@
 // Is right in every second call.
 // expect: suite=plain status=wrong reason="."
 // expect: suite=plain gates=numerics,latency status=wrong reason="."
-// expect: suite=plain gates=numerics,kernels,memory status=wrong reason="."
 #include "nudge.cuh"
 
 struct Mutant : attn::Nudged {

@@ -1,7 +1,5 @@
 // Is wrong in the calls in which even_calls is right.
 // expect: suite=plain status=wrong reason="."
-// expect: suite=plain gates=numerics,latency status=wrong reason="."
-// expect: suite=plain gates=numerics,kernels,memory status=wrong reason="."
 #include "nudge.cuh"
 
 struct Mutant : attn::Nudged {
