@@ -40,9 +40,9 @@ const KernelRow* anchor(const KernelRow& row, const std::vector<KernelRow>& rows
   return nearest;
 }
 
-// "HtoD" and the like when the name says so and it is not the usual device to device.
+// " HtoD" and the like when the name says so.
 std::string direction(const std::string& name) {
-  for (const char* each : {"HtoD", "DtoH", "HtoH", "PtoP", "AtoD", "DtoA"})
+  for (const char* each : {"DtoD", "HtoD", "DtoH", "HtoH", "PtoP", "AtoD", "DtoA"})
     if (name.find(each) != std::string::npos) return std::string(" ") + each;
   return {};
 }

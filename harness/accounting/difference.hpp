@@ -8,7 +8,7 @@
 
 namespace attn {
 
-// One change, worded: "+1 memcpy cpu_memcpy_scores of 268435456 B after cpu_scale", "-1 kernel cpu_cast_q", "softmax_warp_forward -> cunn_SoftMaxForward",
+// One change, worded: "+1 memcpy DtoD of 268435456 B after nvjet_tst_128x256", "+1 memcpy cpu_memcpy_scores of 268435456 B after cpu_scale", "-1 kernel cpu_cast_q", "softmax_warp_forward -> cunn_SoftMaxForward",
 // "memcpy 1024 B -> 2048 B".
 struct Change {
   enum class What { added, removed, replaced };

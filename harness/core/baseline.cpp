@@ -14,11 +14,13 @@ Baseline make_baseline(const Measurement& m, const Environment& environment, con
   b.kernel_path = m.kernel_path;
   b.counts = m.counts;
   b.kernels = m.kernels;
+  b.capturable = m.capturable;
   if (!m.blocks.empty()) b.instrument = m.blocks.front().instrument;
   b.cache = m.cache;
   b.device_ns = times(m.blocks, &Block::device_ns);
   b.span_ns = times(m.blocks, &Block::span_ns);
   b.host_ns = times(m.blocks, &Block::host_ns);
+  b.sm_clock_mhz = times(m.blocks, &Block::sm_clock_mhz);
   b.memory = m.memory;
   b.numerics = m.numerics;
   b.libraries = environment.libraries;

@@ -20,9 +20,11 @@ struct Baseline {
   std::optional<KernelPath> kernel_path;
   Counts counts;
   std::vector<KernelRow> kernels;
+  std::optional<bool> capturable;
   Instrument instrument = Instrument::reported;
   Cache cache = Cache::cold;
   std::vector<double> device_ns, span_ns, host_ns;  // one value per block
+  std::vector<double> sm_clock_mhz;                 // likewise, of a GPU
   Memory memory;
   Numerics numerics;
   std::map<std::string, LibraryVersion> libraries;  // with the switches: the cause to name when something changed
@@ -41,11 +43,13 @@ struct Baseline {
     visit("kernel_path", self.kernel_path);
     visit("counts", self.counts);
     visit("kernels", self.kernels);
+    visit("capturable", self.capturable);
     visit("instrument", self.instrument);
     visit("cache", self.cache);
     visit("device_ns", self.device_ns);
     visit("span_ns", self.span_ns);
     visit("host_ns", self.host_ns);
+    visit("sm_clock_mhz", self.sm_clock_mhz);
     visit("memory", self.memory);
     visit("numerics", self.numerics);
     visit("libraries", self.libraries);

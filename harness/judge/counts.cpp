@@ -128,6 +128,24 @@ void judge_expectation(const Expectation& expectation, const JudgeInput& input, 
   }
 }
 
+// What a call makes the host do: to wait for the device, to take memory, to be no part of a graph. Where it cannot be seen (on a CPU) nothing is said.
+void judge_hidden(const JudgeInput& input, const Baseline& baseline, Verdict& verdict) {
+  const Measurement& m = *input.measurement;
+  const auto add = [&](const char* metric, std::string message) {
+    Finding finding;
+    finding.gate = Gate::kernels;
+    finding.metric = metric;
+    finding.message = std::move(message);
+    verdict.findings.push_back(std::move(finding));
+  };
+  const std::pair<const char*, std::optional<CountRange> Counts::*> counts[] = {{"synchronisations", &Counts::synchronisations}, {"allocations", &Counts::allocations}};
+  for (const auto& [name, field] : counts) {
+    const auto &now = m.counts.*field, &before = baseline.counts.*field;
+    if (now && before && now->high > before->high) add(name, fmt::format("{} inside a call {}, baseline {}", name, to_string(*now), to_string(*before)));
+  }
+  if (m.capturable == false && baseline.capturable == true) add("capturable", "a call cannot be captured into a CUDA graph any more");
+}
+
 }  // namespace
 
 void judge_path(const JudgeInput& input, const Baseline* baseline, Verdict& verdict) {
@@ -177,6 +195,7 @@ void judge_counts(const JudgeInput& input, const Baseline* baseline, Verdict& ve
     if (!allowed_copy || gates.extra_copy_bytes > 0)
       judge_count({"copy_bytes", Gate::copies, &Counts::copy_bytes, gates.extra_copy_bytes}, input, *baseline, changes, path_changed, verdict);
   }
+  if (on(input, Gate::kernels)) judge_hidden(input, *baseline, verdict);
   if (on(input, Gate::kernels))
     judge_count({"kernels", Gate::kernels, &Counts::kernels, gates.extra_kernels}, input, *baseline, changes, path_changed, verdict);
 

@@ -85,6 +85,21 @@ double drift_of(const Measurement& m, const Sample& sample, double tolerate) {
   return drift > 1 + tolerate ? drift : 1;
 }
 
+// By how much a slower clock alone makes a call slower: the baseline's clock over the present one; 1 when it did not fall or is not known.
+double clock_loss(const JudgeInput& input) {
+  const std::vector<double> now = times(input.measurement->blocks, &Block::sm_clock_mhz), &before = input.times_baseline->sm_clock_mhz;
+  if (now.empty() || before.empty() || median(now) <= 0) return 1;
+  return std::max(1.0, median(before) / median(now));
+}
+
+std::string clock_text(const JudgeInput& input) {
+  std::string text = fmt::format("the GPU's clock fell from {:.0f} to {:.0f} MHz", median(input.times_baseline->sm_clock_mhz),
+                                 median(times(input.measurement->blocks, &Block::sm_clock_mhz)));
+  for (const Block& block : input.measurement->blocks)
+    if (!block.throttle.empty()) return text + fmt::format(" ({})", block.throttle);
+  return text;
+}
+
 std::string ratio_text(const Interval& ratio) {
   if (!std::isfinite(ratio.high)) return fmt::format("{:.3g}x", ratio.estimate);
   return fmt::format("{:.3g}x ({:.3g}x to {:.3g}x)", ratio.estimate, ratio.low, ratio.high);
@@ -151,6 +166,10 @@ LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate)
     } else if (ratio.estimate / drift < middle) {
       result.outcome = Outcome::undecided;
       result.message = fmt::format("{}: the times rose by {} while they were measured (heat or throttling), which explains it", numbers, percent(drift - 1));
+    } else if (const double loss = clock_loss(input); gate.metric != LatencyMetric::host && loss > slower && ratio.estimate / loss < middle) {
+      result.outcome = Outcome::environment_shift;
+      result.message = fmt::format("{}: {}, which explains it", numbers, clock_text(input));
+      result.open = false;
     } else if (gate.metric == LatencyMetric::device && input.control && input.control->estimate > slower &&
                !(ratio.low / input.control->high > slower && ratio.estimate / input.control->estimate >= 1 + gate.detect)) {
       result.outcome = Outcome::environment_shift;

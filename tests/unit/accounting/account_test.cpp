@@ -29,6 +29,26 @@ TEST(Account, CountsPerCall) {
   EXPECT_EQ(result.kernels[4].device_ns, 60);
 }
 
+TEST(Account, CountsWhatTheHostDoesInsideACall) {
+  const auto api = [](const char* name) { return Activity{ActivityKind::api, name, {}, 1, 2}; };
+  const CallActivities call{api("cudaMalloc"), api("cudaLaunchKernel"), kernel("gemm", 10, 20), api("cuLaunchKernelEx"), kernel("softmax", 20, 30),
+                            api("cudaStreamSynchronize"), api("cudaMemcpy"), {ActivityKind::memcpy, "Memcpy DtoH", 64, 30, 31}, api("cudaFree"),
+                            api("cudaMallocAsync"), api("cudaFreeAsync"), api("cuKernelGetName"), api("cudaEventRecord"), api("cudaGraphLaunch")};
+  const Account result = account({call, call}, default_rules());
+  EXPECT_EQ(result.counts.launches, (CountRange{4, 4}));          // two kernels, a memcpy, a graph
+  EXPECT_EQ(result.counts.synchronisations, (CountRange{3, 3}));  // the stream's, and those of cudaMemcpy and cudaFree
+  EXPECT_EQ(result.counts.allocations, (CountRange{2, 2}));
+  EXPECT_EQ(result.counts.kernels, (CountRange{2, 2}));
+  ASSERT_EQ(result.kernels.size(), 3u);                            // calls are no work of the device
+  EXPECT_EQ(result.kernels[1].ordinal, 1);
+}
+
+TEST(Account, CountsNoCallsOfTheHostWhereNoneWereRecorded) {
+  const Account result = account({naive_call()}, default_rules());
+  EXPECT_FALSE(result.counts.launches);
+  EXPECT_FALSE(result.counts.synchronisations);
+}
+
 TEST(Account, CallsThatDisagreeGiveRanges) {
   CallActivities other = naive_call();
   other.push_back(kernel("cpu_copy_o", 400, 410));

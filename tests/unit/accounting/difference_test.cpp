@@ -34,6 +34,12 @@ std::vector<std::string> texts(const std::vector<Change>& changes) {
 
 const std::vector<Op> kInplace{{"cpu_gemm_qk"}, {"cpu_scale"}, {"cpu_masked_fill"}, {"cpu_softmax"}, {"cpu_gemm_pv"}};
 
+TEST(Difference, NamesTheDirectionOfTheDevicesOwnCopies) {
+  const std::vector<Op> with{{"nvjet_sm90_tst_256x128"}, {"Memcpy DtoD (Device -> Device)", 10, 268435456}, {"Memcpy DtoH", 10, 64}};
+  EXPECT_THAT(texts(difference(rows({{"nvjet_sm90_tst_256x128"}}), rows(with))),
+              ElementsAre("+1 memcpy DtoD of 268435456 B after nvjet_sm90_tst_256x128", "+1 memcpy DtoH of 64 B after nvjet_sm90_tst_256x128"));
+}
+
 TEST(Difference, NamesAnAddedCopyAndItsPlace) {
   const std::vector<Op> naive{{"cpu_gemm_qk"}, {"cpu_scale"}, {"cpu_memcpy_scores", 10, 268435456}, {"cpu_masked_fill"}, {"cpu_softmax"}, {"cpu_gemm_pv"}};
   EXPECT_THAT(texts(difference(rows(kInplace), rows(naive))), ElementsAre("+1 memcpy cpu_memcpy_scores of 268435456 B after cpu_scale"));

@@ -84,6 +84,44 @@ TEST(Counts, GatesThatAreOffAreListed) {
   EXPECT_THAT(verdict.not_judged, ElementsAre("numerics: switched off", "copies: switched off", "kernel_path: switched off", "memory: switched off"));
 }
 
+TEST(Counts, WhatACallMakesTheHostDoMayNotGrow) {
+  scene::Scene s(DeviceType::cuda);
+  s.now.counts.synchronisations = s.now.counts.allocations = CountRange{0, 0};
+  s.now.capturable = true;
+  s.keep();
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+  s.now.counts.synchronisations = CountRange{0, 1};
+  EXPECT_EQ(s.verdict().reason, "synchronisations inside a call 0..1, baseline 0");
+  EXPECT_EQ(s.verdict().outcome, Outcome::regressed);
+  s.now.counts.synchronisations = CountRange{0, 0};
+  s.now.counts.allocations = CountRange{2, 2};
+  EXPECT_EQ(s.verdict().reason, "allocations inside a call 2, baseline 0");
+  s.now.counts.allocations = CountRange{0, 0};
+  s.now.capturable = false;
+  EXPECT_EQ(s.verdict().reason, "a call cannot be captured into a CUDA graph any more");
+  s.now.capturable.reset();
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+  s.input.gates.enabled.erase(Gate::kernels);
+  s.now.counts.synchronisations = CountRange{9, 9};
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+}
+
+TEST(Counts, ExpectationsSpeakOfTheHostToo) {
+  scene::Scene s(DeviceType::cuda);
+  s.now.counts.launches = CountRange{6, 6};
+  s.now.counts.synchronisations = CountRange{1, 1};
+  s.now.capturable = false;
+  Expectation expectation;
+  expectation.launches = CountBound{6, 6};
+  expectation.synchronisations = CountBound{0, 0};
+  expectation.capturable = true;
+  s.input.expectations = {expectation};
+  const Verdict verdict = s.verdict();
+  ASSERT_EQ(verdict.findings.size(), 2u);
+  EXPECT_EQ(verdict.findings[0].message, "synchronisations 1, expected 0");
+  EXPECT_EQ(verdict.findings[1].message, "it cannot be captured into a graph");
+}
+
 TEST(Counts, ARenamedKernelIsANoteAndNoFailure) {
   Scene s;
   s.calls({scene::op("nvjet_a"), scene::op("softmax_warp_forward"), scene::op("nvjet_b")});

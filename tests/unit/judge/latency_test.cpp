@@ -141,6 +141,22 @@ TEST(Latency, HeatFromBlockToBlockIsUndecided) {
   EXPECT_EQ(s.verdict().outcome, Outcome::regressed) << "the same times without an order are no drift";
 }
 
+TEST(Latency, AClockThatFellIsTheMachines) {
+  Scene s(DeviceType::cuda);
+  s.baseline.sm_clock_mhz = {1980, 1980, 1965};
+  s.slower(1.17);
+  for (Block& block : s.now.blocks) block.sm_clock_mhz = 1980;
+  EXPECT_EQ(s.verdict().outcome, Outcome::regressed);
+  for (Block& block : s.now.blocks) block.sm_clock_mhz = 1695, block.throttle = "power cap";
+  EXPECT_EQ(s.verdict().outcome, Outcome::environment_shift);
+  EXPECT_THAT(s.verdict().reason, HasSubstr("clock fell from 1980 to 1695 MHz (power cap), which explains it"));
+  s.slower(1.5);
+  for (Block& block : s.now.blocks) block.sm_clock_mhz = 1695;
+  EXPECT_EQ(s.verdict().outcome, Outcome::regressed) << "it explains 17 % and no more";
+  s.baseline.sm_clock_mhz.clear();
+  EXPECT_EQ(s.verdict().outcome, Outcome::regressed);
+}
+
 TEST(Latency, DriftDoesNotExcuseMoreThanItExplains) {
   Scene s(DeviceType::cuda);
   s.slower(2);
