@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -176,17 +175,20 @@ void GpuMeter::device_time(const Request& request, Block& block) {
 
 void GpuMeter::account(const Request&, MeasurementRecord& record) {
   for (int i = 0; i < kWarmUpCalls; ++i) whole_call_ns();
-  std::int64_t peak = 0, kept = std::numeric_limits<std::int64_t>::max();
   for (RecordedCall& call : recorded(kAccountedCalls, Recorded::everything)) {
-    peak = std::max(peak, call.peak_allocated_bytes);
-    kept = std::min(kept, call.kept_bytes);
+    peak_bytes_ = std::max(peak_bytes_.value_or(0), call.peak_allocated_bytes);
+    kept_bytes_ = std::min(kept_bytes_.value_or(call.kept_bytes), call.kept_bytes);  // what every call keeps grows
     record.calls.push_back(std::move(call.activities));
   }
   record.counted = true;
   record.capturable = capture_into(nullptr);
-  record.memory.peak_bytes = record.memory.peak_bytes.value_or(0) + peak;
-  record.memory.growth_bytes = std::max<std::int64_t>(kept, 0);
-  record.memory.source = "cupti";
+}
+
+void GpuMeter::add_memory(Memory& memory) const {
+  if (!peak_bytes_) return;
+  memory.peak_bytes = memory.peak_bytes.value_or(0) + *peak_bytes_;
+  memory.growth_bytes = std::max<std::int64_t>(*kept_bytes_, 0);
+  memory.source = "cupti";
 }
 
 // Captures one call; whether that worked. With `graph` the caller owns what is put there.

@@ -17,6 +17,7 @@ class GpuMeter final : public Meter {
   // The union of a call's busy intervals, by CUPTI. Where CUPTI is not to be had: replays of a graph of the call, else span_ns again; the instrument says so.
   void device_time(const Request& request, Block& block) override;
   void account(const Request& request, MeasurementRecord& record) override;
+  void add_memory(Memory& memory) const override;  // of the accounted calls
 
  private:
   struct Span {
@@ -32,6 +33,7 @@ class GpuMeter final : public Meter {
   Calls& calls_;
   Event before_ = make_event(), after_ = make_event();
   StreamHold hold_;
+  std::optional<std::int64_t> peak_bytes_, kept_bytes_;  // of the calls that were accounted for
 };
 
 }  // namespace attn

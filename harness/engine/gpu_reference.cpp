@@ -82,11 +82,11 @@ void form_tiles(bool masked, Tiling& tiling) {
     }
 }
 
-void form_chunks(std::int64_t head_dim_v, std::size_t number_bytes, Tiling& tiling) {
+void form_chunks(std::int64_t head_dim_v, std::size_t number_bytes, bool in_order, Tiling& tiling) {
   std::int64_t widest = 1;
   for (const RowTile& tile : tiling.tiles) widest = std::max(widest, tile.high - tile.low);
   const std::int64_t blocks = static_cast<std::int64_t>(tiling.tiles.size()) * ((head_dim_v + kTileColumns - 1) / kTileColumns);
-  const std::int64_t parts = std::clamp<std::int64_t>(kEnoughBlocks / std::max<std::int64_t>(1, blocks), 1, (widest + kFewestKeys - 1) / kFewestKeys);
+  const std::int64_t parts = in_order ? 1 : std::clamp<std::int64_t>(kEnoughBlocks / std::max<std::int64_t>(1, blocks), 1, (widest + kFewestKeys - 1) / kFewestKeys);
   tiling.keys_per_part = (widest + parts - 1) / parts;
 
   TileChunk chunk;
@@ -150,7 +150,7 @@ Evaluation GpuReference::evaluate(const Reading& reading, std::span<const Output
   Tiling tiling;
   plan_rows(reading, operands_.mask, rows, tiling);
   form_tiles(static_cast<bool>(scoring.mask), tiling);
-  form_chunks(c.head_dim_v, sizeof(Number), tiling);
+  form_chunks(c.head_dim_v, sizeof(Number), Steps::kInOrder, tiling);
 
   const auto count = static_cast<std::int64_t>(rows.size()), groups = static_cast<std::int64_t>(tiling.groups.size());
   Arrangement arrangement;

@@ -26,6 +26,10 @@ __device__ void with_dtype(std::int32_t dtype, const Body& body) {
   }
 }
 
+// The double one may round once; the float one is a naive loop's, and rounds twice.
+__device__ double plus_product(double sum, double a, double b) { return sum + a * b; }
+__device__ float plus_product(float sum, float a, float b) { return __fadd_rn(sum, __fmul_rn(a, b)); }
+
 // One block's product of (rows, depth) and (depth, columns), a slice of the depth at a time. Padding keeps rows 16-byte aligned and banks apart.
 template <class Number, int kRows>
 struct Product {
@@ -49,7 +53,7 @@ struct Product {
       for (int i = 0; i < kRowsPerThread; ++i)
 #pragma unroll
         for (int j = 0; j < kColumnsPerThread; ++j)
-          if (!kSkipsZeros || a[i] != 0) sums[i][j] += a[i] * b[j];
+          if (!kSkipsZeros || a[i] != 0) sums[i][j] = plus_product(sums[i][j], a[i], b[j]);
     }
   }
   Number sums[kRowsPerThread][kColumnsPerThread]{};
@@ -176,7 +180,14 @@ __global__ void attn_harness_weights(const RowWork<Steps> work, const Steps step
   hidden = over_block<false>(hidden, shared);
   Number sum = 0;
   for (std::int64_t j = plan.first + thread; j < plan.end; j += threads) sum += s[j] = exp(s[j] - largest);
-  sum = over_block<false>(sum, reinterpret_cast<Number*>(shared));
+  if constexpr (Steps::kInOrder) {
+    __syncthreads();
+    sum = 0;
+    for (std::int64_t j = plan.first; j < plan.end; ++j) sum += s[j];  // by every thread alike
+  } else {
+    sum = over_block<false>(sum, reinterpret_cast<Number*>(shared));
+  }
+  __syncthreads();  // before weights take the place of what was summed
   double noise = 0;
   const float* const values = work.largest + tile.group * work.seq_kv;
   for (std::int64_t j = tile.low + thread; j < tile.high; j += threads) {

@@ -40,7 +40,6 @@ void HostMeter::bare(const Request& request, Block& block) {
 
 void HostMeter::account(const Request&, MeasurementRecord& record) {
   constexpr int kAccountedCalls = 3;
-  record.memory.growth_bytes = watch_.growth_bytes();
   if (!calls_.reports_ops()) return;
   OpRecorder recorder;
   for (int i = 0; i < kAccountedCalls; ++i) {

@@ -13,6 +13,7 @@ class HostMeter final : public Meter {
   void bare(const Request& request, Block& block) override;
   void device_time(const Request&, Block&) override {}
   void account(const Request& request, MeasurementRecord& record) override;
+  void add_memory(Memory& memory) const override { memory.growth_bytes = watch_.growth_bytes(); }
 
  private:
   double call();

@@ -13,8 +13,10 @@ class Meter {
   virtual void bare(const Request& request, Block& block) = 0;
   // Fills device_ns, with its instrument, calls and drift.
   virtual void device_time(const Request& request, Block& block) = 0;
-  // Fills record.calls, counted, capturable and memory. Throws TrialEnd{cannot_measure} when the records cannot be had or believed.
+  // Fills record.calls, counted and capturable. Throws TrialEnd{cannot_measure} when the records cannot be had or believed.
   virtual void account(const Request& request, MeasurementRecord& record) = 0;
+  // Adds to `memory` what the calls so far took themselves, above workspace and outputs.
+  virtual void add_memory(Memory& memory) const = 0;
 };
 
 }  // namespace attn

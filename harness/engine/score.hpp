@@ -70,6 +70,7 @@ ATTN_HOST_DEVICE inline float round_to(std::int32_t dtype, float value) {
 // The steps of one evaluation; the double ones round nothing.
 struct Exact {
   using Number = double;
+  static constexpr bool kInOrder = false;
   explicit Exact(const Case&) {}
   ATTN_HOST_DEVICE double score(double value) const { return value; }
   ATTN_HOST_DEVICE double weight(double value, double) const { return value; }
@@ -78,6 +79,7 @@ struct Exact {
 };
 struct Naive {
   using Number = float;
+  static constexpr bool kInOrder = true;  // sums run through features and keys one by one: a naive loop errs more than a clever sum, and its error is the budget
   explicit Naive(const Case& c) : dtype(static_cast<std::int32_t>(c.dtype)), scores(c.dtype), divides_first(element_bytes(dtype) > 1) {}
   ATTN_HOST_DEVICE float score(float value) const { return scores(value); }
   ATTN_HOST_DEVICE float weight(float value, float sum) const { return round_to(dtype, divides_first ? value / sum : value); }

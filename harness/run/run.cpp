@@ -13,6 +13,7 @@
 #include "judge/judge.hpp"
 #include "run/device_lock.hpp"
 #include "run/reproduce.hpp"
+#include "run/requests.hpp"
 #include "run/resolve.hpp"
 #include "run/worker_process.hpp"
 #include "stats/summary.hpp"
@@ -145,39 +146,6 @@ class Run {
     return known->second;
   }
 
-  // What one row needs, in the order of the requests. On a GPU the records of CUPTI come in a request of their own, after the bare calls of every row of the
-  // worker: CUPTI, once attached, would be in all their host times.
-  std::vector<Request> requests_for(const Job& job, bool whole) const {
-    const auto& gates = job.gates.enabled;
-    const bool latency = gates.contains(Gate::latency), memory = gates.contains(Gate::memory);
-    Request request;
-    request.trial = job.trial.index;
-    request.backend = job.backend.name_in_file;
-    request.case_id = job.trial.id;
-    request.options = job.trial.backend.options;
-    request.seed = options_.seed;
-    request.control = job.measurement.control;
-    request.timing = latency || memory;
-    if (!latency) request.timing_ns = 0;
-    const bool counts = gates.contains(Gate::kernels) || gates.contains(Gate::copies) || gates.contains(Gate::kernel_path);
-    request.numerics = whole && gates.contains(Gate::numerics);
-    if (job.measurement.device == DeviceType::cpu) {
-      request.accounting = whole && (latency || counts);
-      return {request};
-    }
-    std::vector<Request> requests;
-    Request recorded = request;
-    if (latency) {
-      request.accounting = request.numerics = false;
-      requests.push_back(request);
-    }
-    recorded.bare = false;
-    recorded.device_time = recorded.timing = latency;
-    recorded.accounting = whole && (latency || counts || memory);
-    requests.push_back(recorded);
-    return requests;
-  }
-
   bool budget_spent() const { return options_.budget && Clock::now() - started_ > *options_.budget; }
 
   // Runs the chosen jobs, device by device and plugin by plugin, those of one plugin in one worker for as long as it lives.
@@ -193,7 +161,7 @@ class Run {
     std::set<const Job*> ended;
     for (std::size_t round = 0, rounds = 1; round < rounds; ++round) {
       for (Job* job : jobs) {
-        const std::vector<Request> requests = requests_for(*job, whole);
+        const std::vector<Request> requests = requests_for(job->trial, job->backend.name_in_file, job->measurement, job->gates.enabled, options_.seed, whole);
         rounds = std::max(rounds, requests.size());
         if (round >= requests.size() || ended.contains(job)) continue;
         if (interrupted_) return;

@@ -1,0 +1,36 @@
+#include "run/requests.hpp"
+
+namespace attn {
+
+std::vector<Request> requests_for(const Trial& trial, const std::string& backend, const Measurement& measurement, const std::set<Gate>& gates, std::uint64_t seed,
+                                  bool whole) {
+  const bool latency = gates.contains(Gate::latency), memory = gates.contains(Gate::memory);
+  const bool counts = gates.contains(Gate::kernels) || gates.contains(Gate::copies) || gates.contains(Gate::kernel_path);
+  Request request;
+  request.trial = trial.index;
+  request.backend = backend;
+  request.case_id = trial.id;
+  request.options = trial.backend.options;
+  request.seed = seed;
+  request.control = measurement.control;
+  request.timing = latency || memory;
+  if (!latency) request.timing_ns = 0;
+  request.numerics = whole && gates.contains(Gate::numerics);
+  if (measurement.device == DeviceType::cpu) {
+    request.accounting = whole && (latency || counts);
+    return {request};
+  }
+  std::vector<Request> requests;
+  Request recorded = request;
+  if (latency) {
+    request.accounting = request.numerics = false;
+    requests.push_back(request);
+  }
+  recorded.bare = false;
+  recorded.device_time = recorded.timing = latency;
+  recorded.accounting = whole && (latency || counts || memory);
+  requests.push_back(recorded);
+  return requests;
+}
+
+}  // namespace attn
