@@ -73,7 +73,7 @@ bool judge_times(const JudgeInput& input, Verdict& verdict) {
     const LatencyJudgement host = judge_latency(input, *gate);
     if (host.outcome == Outcome::regressed) verdict.findings.push_back(latency_finding(host, *gate));
     if (host.outcome == Outcome::undecided) {
-      verdict.not_judged.push_back("latency on the host: " + host.message);
+      verdict.not_judged.push_back(fmt::format("latency on the host: too noisy to tell from the allowed {:.0f}%", gate->tolerate * 100));
       open |= host.open && host.ratio.estimate >= 1 + gate->tolerate;
     }
   }

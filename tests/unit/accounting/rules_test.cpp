@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(OurKernels, KnownPatterns, testing::Values(
     Pattern{"void attn::attn_chain_all_masked<4>(attn::GpuRows, unsigned char const*, unsigned char*)", mask, kNone},
     Pattern{"attn::attn_chain_where(attn::Scores, unsigned char const*, int)", mask, kNone}, Pattern{"void attn::attn_chain_cast_q<__half>(attn::Rows4, attn::Rows4, long, float)", cast, kNone},
     Pattern{"void attn::attn_chain_softmax<__nv_bfloat16, 8, 32, 32>(attn::Softmax)", softmax, kUnknown}, Pattern{"attn::attn_chain_gemm_qk(attn::Product, attn::GpuRows)", gemm, kUnknown},
-    Pattern{"control_stream(uint4*)", other, kUnknown}, Pattern{"control_fill((anonymous namespace)::Elements, long)", other, kUnknown}));
+    Pattern{"memcpy32_post", copy, kNone}, Pattern{"memset32_post", fill, kNone}, Pattern{"control_stream(uint4*)", other, kUnknown}, Pattern{"control_fill((anonymous namespace)::Elements, long)", other, kUnknown}));
 
 TEST(Rules, TellOurMathFromOurNaiveChain) {
   EXPECT_EQ(path_of({"cpu_gemm_qk", "cpu_scale", "cpu_masked_fill", "cpu_softmax", "cpu_gemm_pv"}), KernelPath::naive);
