@@ -30,7 +30,6 @@ extern "C" __global__ void side_work(long long cycles) {
 }
 
 namespace attn {
-namespace {
 
 struct Example {
   bool with_api = false;
@@ -44,6 +43,8 @@ struct Example {
     visit("calls", self.calls);
   }
 };
+
+namespace {
 
 class Work {
  public:
