@@ -71,8 +71,9 @@ BackendSession::~BackendSession() {
   if (state_) backend_.close(state_);
 }
 
-double BackendSession::run(const attn_ops* ops) {
+double BackendSession::run(const attn_ops* ops, attn_call_pass pass) {
   call_.ops = ops;
+  call_.pass = pass;
   Answer answer;
   const std::int64_t start = now_ns();
   const attn_status status = backend_.run(state_, &call_, answer.text());

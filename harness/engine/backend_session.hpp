@@ -34,7 +34,7 @@ class BackendSession {
   void open(const attn_problem& problem, Tensors& tensors, const std::map<std::string, std::string>& options);
   double open_ns() const { return open_ns_; }
   // One call; `ops` null = nobody listens. Returns the time in nanoseconds until it comes back. Throws TrialEnd.
-  double run(const attn_ops* ops);
+  double run(const attn_ops* ops, attn_call_pass pass = ATTN_CALL_ALL);
   // A write outside the workspace.
   std::optional<std::string> damage() { return workspace_.damage(); }
 

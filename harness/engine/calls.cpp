@@ -10,18 +10,32 @@ Calls::Calls(Device& device, const attn_backend& backend, const Case& value, con
     : device_(device), case_(value), tensors_(device, value), merge_heads_(device), session_(device, backend, workspace_bytes),
       reports_ops_(backend.flags & ATTN_FLAG_REPORTS_OPS), owns_output_(backend.flags & ATTN_FLAG_OWNS_OUTPUT) {
   tensors_.fill(seed);
-  tensors_.poison_output();
+  tensors_.poison_outputs(Pass::forward_backward);
   device_.wait();
   session_.open(problem, tensors_, options);
+  run_forward_first();
+}
+
+void Calls::fill(std::uint64_t seed) {
+  tensors_.fill(seed);
+  run_forward_first();
+}
+
+// A backward pass alone needs what the forward pass of the same inputs left behind.
+void Calls::run_forward_first() {
+  if (case_.pass != Pass::backward) return;
+  tensors_.poison_outputs(Pass::forward);
+  session_.run(nullptr, ATTN_CALL_FORWARD);
+  device_.wait();
 }
 
 void Calls::prepare() {
-  tensors_.poison_output();
+  tensors_.poison_outputs(case_.pass);
   if (case_.cache == Cache::cold) device_.chill();
 }
 
 double Calls::make(OpRecorder* recorder) {
-  double elapsed = session_.run(recorder ? recorder->abi() : nullptr);
+  double elapsed = session_.run(recorder ? recorder->abi() : nullptr, case_.pass == Pass::backward ? ATTN_CALL_BACKWARD : ATTN_CALL_ALL);
   try {
     output_ = tensors_.output(owns_output_);
   } catch (const Error& error) {

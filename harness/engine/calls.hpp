@@ -27,13 +27,17 @@ class Calls {
   void check_damage();
 
   // Other inputs from here on.
-  void fill(std::uint64_t seed) { tensors_.fill(seed); }
+  void fill(std::uint64_t seed);
   // The last call's output, after `then:`; a view of device memory.
   const TensorView& output() const { return output_; }
+  // What a backward pass wrote; empty views without one.
+  const Tensors& tensors() const { return tensors_; }
   Operands operands() const { return {tensors_.q(), tensors_.k(), tensors_.v(), tensors_.mask()}; }
   std::int64_t output_bytes() const { return tensors_.output_bytes(); }
 
  private:
+  void run_forward_first();
+
   Device& device_;
   Case case_;
   Tensors tensors_;

@@ -45,6 +45,7 @@ class Device {
   virtual std::uint64_t fingerprint(const std::byte* at, std::size_t bytes) = 0;
   virtual void fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, const TensorView& k, const TensorView& v) = 0;
   virtual void fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask) = 0;
+  virtual void fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout) = 0;
   // The elements of `source` to a dense (batch, seq, heads, dim), bits kept: within the device's memory, and to host memory.
   virtual void copy_dense(const TensorView& source, std::byte* to) = 0;
   virtual void read_dense(std::byte* to, const TensorView& source) = 0;

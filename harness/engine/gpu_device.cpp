@@ -77,6 +77,9 @@ void GpuDevice::fill_inputs(const Case& value, std::uint64_t seed, const TensorV
 void GpuDevice::fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask) {
   guarded([&] { gpu_fill_mask(value, seed, mask, stream_.get()); });
 }
+void GpuDevice::fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout) {
+  guarded([&] { gpu_fill_gradient(value, seed, dout, stream_.get()); });
+}
 void GpuDevice::copy_dense(const TensorView& source, std::byte* to) {
   guarded([&] { gpu_copy_dense(source, to, stream_.get()); });
 }

@@ -33,6 +33,7 @@ class GpuDevice final : public Device {
   std::uint64_t fingerprint(const std::byte* at, std::size_t bytes) override;
   void fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, const TensorView& k, const TensorView& v) override;
   void fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask) override;
+  void fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout) override;
   void copy_dense(const TensorView& source, std::byte* to) override;
   void read_dense(std::byte* to, const TensorView& source) override;
   void chill() override { flush_.enqueue(stream_.get()); }

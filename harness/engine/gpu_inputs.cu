@@ -112,4 +112,6 @@ void gpu_fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask
   check_cuda(cudaGetLastError(), "filling the mask");
 }
 
+void gpu_fill_gradient(const Case&, std::uint64_t, const TensorView&, cudaStream_t) { throw Error("gradients are made on a CPU only"); }
+
 }  // namespace attn

@@ -16,6 +16,8 @@ namespace attn {
 void gpu_fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, const TensorView& k, const TensorView& v, cudaStream_t stream);
 void gpu_fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask, cudaStream_t stream);
 
+void gpu_fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout, cudaStream_t stream);
+
 // As copy_dense, from device memory to device memory: (batch, heads, seq, dim) in any strides to a dense (batch, seq, heads, dim) at `to`, bits kept.
 // The kernel is named harness_copy_merge_heads. Asynchronous.
 void gpu_copy_dense(const TensorView& source, void* to, cudaStream_t stream);

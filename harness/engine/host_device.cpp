@@ -52,6 +52,7 @@ void HostDevice::fill_inputs(const Case& value, std::uint64_t seed, const Tensor
   attn::fill_inputs(value, seed, q, k, v);
 }
 void HostDevice::fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask) { attn::fill_mask(value, seed, mask); }
+void HostDevice::fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout) { attn::fill_gradient(value, seed, dout); }
 
 void HostDevice::copy_dense(const TensorView& source, std::byte* to) {
   const auto [batch, heads, seq, dim] = source.shape;

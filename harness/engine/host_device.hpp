@@ -25,6 +25,7 @@ class HostDevice final : public Device {
   std::uint64_t fingerprint(const std::byte* at, std::size_t bytes) override;
   void fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, const TensorView& k, const TensorView& v) override;
   void fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask) override;
+  void fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout) override;
   void copy_dense(const TensorView& source, std::byte* to) override;
   void read_dense(std::byte* to, const TensorView& source) override { copy_dense(source, to); }
   void chill() override { flush_(); }

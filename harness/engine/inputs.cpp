@@ -80,6 +80,14 @@ void fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, con
   fill_operand(value, seed, Operand::v, v);
 }
 
+void fill_gradient(const Case& c, std::uint64_t seed, const TensorView& dout) {
+  fill_rows(dout, [&](std::int64_t b, std::int64_t h, std::int64_t s, float* out) {
+    const std::int64_t first = ((b * c.heads + h) * c.seq_q + s) * c.head_dim_v;
+    if (s < rows_of(c, b)) random_normals(seed, RandomStream::dout, static_cast<std::uint64_t>(first), c.head_dim_v, out);
+    else std::fill_n(out, c.head_dim_v, 0.0f);
+  });
+}
+
 void fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask) {
   const MaskRecipe whole = mask_recipe(value, mask.dtype, seed);
   const std::int64_t keys = whole.keys, step = mask.strides[3];

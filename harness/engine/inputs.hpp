@@ -28,6 +28,9 @@ inline constexpr std::int32_t kBoolByte = 1000;
 // visibility and kv_head.
 void fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, const TensorView& k, const TensorView& v);
 
+// dout (B, H, Sq, Dv): normal numbers, whatever the recipe; rows past lengths_q are 0.
+void fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout);
+
 // `mask` is (B|1, H|1, Sq|1, Skv|1) as mask_tensor.full says; its sizes may be given as 1 or as whole with stride 0. A boolean mask holds bytes (kBoolByte),
 // an additive one has the case's dtype and holds fill where a key is hidden, else 0. Patterns:
 //   causal     key j of row i is visible when j <= i + (bottom_right: seq_kv - seq_q); one row for all (Sq = 1 in the mask) is the last row

@@ -24,7 +24,7 @@ ATTN_HOST_DEVICE inline PhiloxBlock philox4x32(PhiloxBlock counter, std::array<s
 }
 
 // Independent sequences of one seed, one per tensor.
-enum class RandomStream : std::uint32_t { q, k, v, dout, mask, mask_row, mask_bias, row_sample };
+enum class RandomStream : std::uint32_t { q, k, v, dout, mask, mask_row, mask_bias, row_sample, pages, dropout };
 
 ATTN_HOST_DEVICE inline PhiloxBlock random_block(std::uint64_t seed, RandomStream stream, std::uint64_t block) {
   return philox4x32({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), static_cast<std::uint32_t>(stream), 0},

@@ -1,5 +1,5 @@
 #pragma once
-// A typed 4-D window into host memory: what the reference reads and what the inputs are written through.
+// A typed 4-D window into memory: what the reference reads and what the inputs are written through.
 
 #include <array>
 #include <cstdint>
@@ -8,14 +8,24 @@
 
 namespace attn {
 
-// Logical order (batch, heads, seq, head_dim); strides in elements, 0 = broadcast.
+// Where each row (batch, seq) of a ragged or paged tensor begins, in elements before the head's stride; -1: there is no such row. The same numbers twice: in
+// host memory and in the device's.
+struct RowTable {
+  const std::int64_t* host = nullptr;
+  const std::int64_t* device = nullptr;
+  explicit operator bool() const { return host != nullptr; }
+};
+
+// Logical order (batch, heads, seq, head_dim); strides in elements, 0 = broadcast. With a row table the strides of batch and seq say nothing.
 struct TensorView {
   void* data = nullptr;
   std::int32_t dtype = ATTN_FP32;  // attn_dtype
   std::array<std::int64_t, 4> shape{}, strides{};
+  RowTable rows{};
 
+  bool has_row(std::int64_t b, std::int64_t s) const { return !rows || rows.host[b * shape[2] + s] >= 0; }
   std::int64_t offset(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) const {
-    return b * strides[0] + h * strides[1] + s * strides[2] + d * strides[3];
+    return (rows ? rows.host[b * shape[2] + s] : b * strides[0] + s * strides[2]) + h * strides[1] + d * strides[3];
   }
   float load(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) const { return load_element(data, offset(b, h, s, d), dtype); }
   void store(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d, float value) const { store_element(data, offset(b, h, s, d), dtype, value); }

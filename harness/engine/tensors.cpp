@@ -11,8 +11,6 @@
 namespace attn {
 namespace {
 
-constexpr std::int64_t kSlicePitch = 16;  // further elements of each row of a sliced tensor: keeps rows 16-byte aligned in every dtype
-
 DLDataType dl_type(std::int32_t dtype) {
   // DLPack's codes: 2 float, 4 bfloat, 10 float8_e4m3fn, 12 float8_e5m2.
   switch (dtype) {
@@ -24,16 +22,6 @@ DLDataType dl_type(std::int32_t dtype) {
   }
 }
 constexpr DLDataType kDlBool{6, 8, 1}, kDlInt32{0, 32, 1}, kDlFloat{2, 32, 1};
-
-// The axes (0 batch, 1 heads, 2 seq) from the outermost to the innermost in memory.
-std::array<std::size_t, 3> axis_order(Layout layout, StrideKind kind) {
-  std::array<std::size_t, 3> order = layout == Layout::bshd || layout == Layout::packed_qkv ? std::array<std::size_t, 3>{0, 2, 1}
-                                     : layout == Layout::sbhd                               ? std::array<std::size_t, 3>{2, 0, 1}
-                                                                                            : std::array<std::size_t, 3>{0, 1, 2};
-  if (kind == StrideKind::transposed)
-    for (std::size_t& axis : order) axis = axis == 0 ? 0 : 3 - axis;
-  return order;
-}
 
 std::uint32_t nan_bits(std::int32_t dtype) {
   std::uint32_t bits = 0;
@@ -68,29 +56,25 @@ double Tensors::bytes_needed(const Case& c) {
   return bytes;
 }
 
-void Tensors::make(Tensor& tensor, const char* name, std::int32_t dtype, const std::array<std::int64_t, 4>& shape, Layout layout, StrideKind kind) {
-  tensor.view.dtype = dtype;
-  tensor.view.shape = shape;
-  tensor.pitch = shape[3] + (kind == StrideKind::sliced ? kSlicePitch : 0);
-  tensor.view.strides[3] = 1;
-  std::int64_t stride = tensor.pitch;
-  const auto order = axis_order(layout, kind);
-  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
-    const bool expanded = kind == StrideKind::expanded && *axis == 1;
-    tensor.view.strides[*axis] = expanded ? 0 : stride;
-    if (!expanded) stride *= shape[*axis];
+void Tensors::make(Tensor& tensor, const char* name, std::int32_t dtype, TensorLayout layout, DLDataType type) {
+  tensor.layout = std::move(layout);
+  tensor.storage = std::make_shared<GuardedBuffer>(device_, name, static_cast<std::size_t>(tensor.layout.elements) * element_bytes(dtype));
+  tensor.view = {tensor.storage->data(), dtype, tensor.layout.shape, tensor.layout.strides, {}};
+  if (const auto& rows = tensor.layout.rows; !rows.empty()) {
+    tensor.row_table = std::make_shared<GuardedBuffer>(device_, name, rows.size() * sizeof(std::int64_t));
+    device_.write(tensor.row_table->data(), rows.data(), rows.size() * sizeof(std::int64_t));
+    tensor.view.rows = {rows.data(), reinterpret_cast<const std::int64_t*>(tensor.row_table->data())};
   }
-  tensor.storage = std::make_shared<GuardedBuffer>(device_, name, static_cast<std::size_t>(stride) * element_bytes(dtype));
-  tensor.view.data = tensor.storage->data();
+  point(tensor, type);
 }
 
 void Tensors::point(Tensor& tensor, DLDataType type) {
   tensor.dl.data = tensor.view.data;
   tensor.dl.device = device_.dl();
   tensor.dl.dtype = type;
-  tensor.dl.ndim = static_cast<std::int32_t>(tensor.shape.size());
-  tensor.dl.shape = tensor.shape.data();
-  tensor.dl.strides = tensor.strides.data();
+  tensor.dl.ndim = static_cast<std::int32_t>(tensor.layout.abi_shape.size());
+  tensor.dl.shape = tensor.layout.abi_shape.data();
+  tensor.dl.strides = tensor.layout.abi_strides.data();
   tensor.dl.byte_offset = 0;
 }
 
@@ -99,73 +83,118 @@ void Tensors::make_vector(Tensor& tensor, const char* name, const void* values, 
   tensor.storage = std::make_shared<GuardedBuffer>(device_, name, count * 4);
   tensor.view.data = tensor.storage->data();
   device_.write(tensor.storage->data(), values, count * 4);
-  tensor.shape = {static_cast<std::int64_t>(count)};
-  tensor.strides = {1};
+  tensor.layout.abi_shape = {static_cast<std::int64_t>(count)};
+  tensor.layout.abi_strides = {1};
   point(tensor, type);
 }
 
 Tensors::Tensors(Device& device, const Case& value) : device_(device), value_(value) {
+  if (const auto why = impossible(value_)) throw Error(*why);
+  abi_.struct_size = sizeof abi_;
+  make_operands();
+  if (value_.pass != Pass::forward) make_gradients();
+  if (value_.mask == MaskKind::tensor) make_mask();
+  make_tables();
+}
+
+void Tensors::make_operands() {
   const Case& c = value_;
-  if (c.layout == Layout::thd) throw Error("layout thd (ragged) is not laid out by this engine yet");
-  if (c.page_size > 0) throw Error("pages are not laid out by this engine yet");
-  if (c.pass != Pass::forward) throw Error("gradients are not made by this engine yet");
-  if (c.dropout != 0) throw Error("dropout is not checked by this engine yet");
   const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
-  const auto four = [](Tensor& t) {
-    t.shape.assign(t.view.shape.begin(), t.view.shape.end());
-    t.strides.assign(t.view.strides.begin(), t.view.strides.end());
+  const std::array<std::int64_t, 4> q_shape{c.batch, c.heads, c.seq_q, c.head_dim}, o_shape{c.batch, c.heads, c.seq_q, c.head_dim_v};
+  const auto of_queries = [&](const std::array<std::int64_t, 4>& shape, StrideKind kind) {
+    return c.layout == Layout::thd ? ragged_layout(shape, c.lengths_q, kind) : dense_layout(shape, c.layout, kind);
+  };
+  const auto of_keys = [&](std::int64_t dim, StrideKind kind) {
+    const std::array<std::int64_t, 4> shape{c.batch, c.heads_kv, c.seq_kv, dim};
+    if (c.page_size > 0) return paged_layout(shape, c, kind);
+    return c.layout == Layout::thd ? ragged_layout(shape, c.lengths_kv, kind) : dense_layout(shape, c.layout, kind);
   };
   if (c.layout == Layout::packed_qkv) {
-    make(q_, "the packed q, k and v", dtype, {c.batch, c.heads + 2 * c.heads_kv, c.seq_q, c.head_dim}, c.layout, StrideKind::dense);
-    k_ = q_;
-    v_ = q_;
-    auto* const data = static_cast<std::byte*>(q_.view.data);
-    const std::int64_t head_bytes = c.head_dim * static_cast<std::int64_t>(element_bytes(dtype));
-    q_.view.shape[1] = c.heads;
-    k_.view.shape[1] = v_.view.shape[1] = c.heads_kv;
-    k_.view.data = data + c.heads * head_bytes;
-    v_.view.data = data + (c.heads + c.heads_kv) * head_bytes;
+    make(q_, "the packed q, k and v", dtype, dense_layout({c.batch, c.heads + 2 * c.heads_kv, c.seq_q, c.head_dim}, c.layout, StrideKind::dense), dl_type(dtype));
+    std::int64_t first_head = 0;
+    for (Tensor* part : {&q_, &k_, &v_}) {
+      if (part != &q_) *part = q_;
+      part->layout.shape[1] = part->layout.abi_shape[1] = part->view.shape[1] = part == &q_ ? c.heads : c.heads_kv;
+      part->view.data = q_.storage->data() + first_head * c.head_dim * static_cast<std::int64_t>(element_bytes(dtype));
+      first_head += part->view.shape[1];
+      point(*part, dl_type(dtype));
+    }
   } else {
-    make(q_, "q", dtype, {c.batch, c.heads, c.seq_q, c.head_dim}, c.layout, c.strides.q);
-    make(k_, "k", dtype_kv, {c.batch, c.heads_kv, c.seq_kv, c.head_dim}, c.layout, c.strides.k);
-    make(v_, "v", dtype_kv, {c.batch, c.heads_kv, c.seq_kv, c.head_dim_v}, c.layout, c.strides.v);
+    make(q_, "q", dtype, of_queries(q_shape, c.strides.q), dl_type(dtype));
+    make(k_, "k", dtype_kv, of_keys(c.head_dim, c.strides.k), dl_type(dtype_kv));
+    make(v_, "v", dtype_kv, of_keys(c.head_dim_v, c.strides.v), dl_type(dtype_kv));
   }
-  make(o_, "o", dtype, {c.batch, c.heads, c.seq_q, c.head_dim_v}, c.layout, c.strides.o);
-  for (Tensor* tensor : {&q_, &k_, &v_, &o_}) {
-    four(*tensor);
-    point(*tensor, dl_type(tensor->view.dtype));
-  }
-  abi_.struct_size = sizeof abi_;
+  make(o_, "o", dtype, of_queries(o_shape, c.strides.o), dl_type(dtype));
   abi_.q = &q_.dl;
   abi_.k = &k_.dl;
   abi_.v = &v_.dl;
   abi_.o = &o_.dl;
-  if (c.mask == MaskKind::tensor) {
-    const auto& full = c.mask_tensor.full;
-    const std::array<std::int64_t, 4> stored{full[0] ? c.batch : 1, full[1] ? c.heads : 1, full[2] ? c.seq_q : 1, full[3] ? c.seq_kv : 1};
-    const bool boolean = c.mask_tensor.dtype == MaskDType::boolean;
-    make(mask_, "mask", boolean ? kBoolByte : dtype, stored, Layout::bhsd, StrideKind::dense);
-    four(mask_);
-    // Broadcast: the logical shape with stride 0 where one element serves all.
-    mask_.shape = {c.batch, c.heads, c.seq_q, c.seq_kv};
-    for (std::size_t i = 0; i < 4; ++i)
-      if (!full[i]) mask_.strides[i] = 0;
-    point(mask_, boolean ? kDlBool : dl_type(dtype));
-    abi_.mask = &mask_.dl;
-  }
+}
+
+void Tensors::make_gradients() {
+  const Case& c = value_;
+  if (c.page_size > 0) throw Error("gradients of pages are not made by this engine");
+  const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
+  const auto laid = [&](const std::array<std::int64_t, 4>& shape, const std::vector<std::int64_t>& lengths, StrideKind kind) {
+    const Layout layout = c.layout == Layout::packed_qkv ? Layout::bshd : c.layout;
+    return layout == Layout::thd ? ragged_layout(shape, lengths, kind) : dense_layout(shape, layout, kind);
+  };
+  constexpr StrideKind kinds[] = {StrideKind::dense, StrideKind::transposed, StrideKind::expanded};  // as GradLayout
+  make(dout_, "dout", dtype, laid(o_.view.shape, c.lengths_q, kinds[static_cast<int>(c.grad_layout)]), dl_type(dtype));
+  make(dq_, "dq", dtype, laid(q_.view.shape, c.lengths_q, StrideKind::dense), dl_type(dtype));
+  make(dk_, "dk", dtype_kv, laid(k_.view.shape, c.lengths_kv, StrideKind::dense), dl_type(dtype_kv));
+  make(dv_, "dv", dtype_kv, laid(v_.view.shape, c.lengths_kv, StrideKind::dense), dl_type(dtype_kv));
+  make(lse_, "lse", ATTN_FP32, dense_layout({c.batch, c.heads, c.seq_q, 1}, Layout::bhsd, StrideKind::dense), kDlFloat);
+  lse_.layout.abi_shape.pop_back();
+  lse_.layout.abi_strides.pop_back();
+  point(lse_, kDlFloat);
+  abi_.dout = &dout_.dl;
+  abi_.dq = &dq_.dl;
+  abi_.dk = &dk_.dl;
+  abi_.dv = &dv_.dl;
+  abi_.lse = &lse_.dl;
+}
+
+void Tensors::make_mask() {
+  const Case& c = value_;
+  const auto& full = c.mask_tensor.full;
+  const std::array<std::int64_t, 4> stored{full[0] ? c.batch : 1, full[1] ? c.heads : 1, full[2] ? c.seq_q : 1, full[3] ? c.seq_kv : 1};
+  const bool boolean = c.mask_tensor.dtype == MaskDType::boolean;
+  const auto dtype = static_cast<std::int32_t>(c.dtype);
+  make(mask_, "mask", boolean ? kBoolByte : dtype, dense_layout(stored, Layout::bhsd, StrideKind::dense), boolean ? kDlBool : dl_type(dtype));
+  // Broadcast: the logical shape with stride 0 where one element serves all.
+  mask_.layout.abi_shape = {c.batch, c.heads, c.seq_q, c.seq_kv};
+  for (std::size_t i = 0; i < 4; ++i)
+    if (!full[i]) mask_.layout.abi_strides[i] = 0;
+  point(mask_, boolean ? kDlBool : dl_type(dtype));
+  abi_.mask = &mask_.dl;
+}
+
+void Tensors::make_tables() {
+  const Case& c = value_;
   if (const auto slopes = resolved_slopes(c); !slopes.empty()) {
     const std::vector<float> values(slopes.begin(), slopes.end());
     make_vector(alibi_, "alibi", values.data(), values.size(), kDlFloat);
     abi_.alibi = &alibi_.dl;
   }
-  const auto lengths = [&](Tensor& tensor, const char* name, const std::vector<std::int64_t>& values) -> DLTensor* {
-    if (values.empty()) return nullptr;
-    const std::vector<std::int32_t> narrow(values.begin(), values.end());
-    make_vector(tensor, name, narrow.data(), narrow.size(), kDlInt32);
+  const auto integers = [&](Tensor& tensor, const char* name, const std::vector<std::int32_t>& values) {
+    make_vector(tensor, name, values.data(), values.size(), kDlInt32);
     return &tensor.dl;
   };
-  abi_.lengths_q = lengths(lengths_q_, "lengths_q", c.lengths_q);
-  abi_.lengths_kv = lengths(lengths_kv_, "lengths_kv", c.lengths_kv);
+  const auto narrow = [](const std::vector<std::int64_t>& values) { return std::vector<std::int32_t>(values.begin(), values.end()); };
+  if (!c.lengths_q.empty()) abi_.lengths_q = integers(lengths_q_, "lengths_q", narrow(c.lengths_q));
+  if (!c.lengths_kv.empty()) abi_.lengths_kv = integers(lengths_kv_, "lengths_kv", narrow(c.lengths_kv));
+  if (c.layout == Layout::thd) {
+    abi_.starts_q = integers(starts_q_, "starts_q", starts_of(c.lengths_q));
+    if (c.page_size == 0) abi_.starts_kv = integers(starts_kv_, "starts_kv", starts_of(c.lengths_kv));
+  }
+  if (c.page_size > 0) {
+    const PageTable table = page_table(c);
+    abi_.page_table = integers(page_table_, "page_table", table.pages);
+    page_table_.layout.abi_shape = {c.batch, table.pages_per_entry};
+    page_table_.layout.abi_strides = {table.pages_per_entry, 1};
+    point(page_table_, kDlInt32);
+  }
 }
 
 void Tensors::fill_storage(const Tensor& tensor, std::uint32_t bits) {
@@ -174,42 +203,57 @@ void Tensors::fill_storage(const Tensor& tensor, std::uint32_t bits) {
 }
 
 void Tensors::fill(std::uint64_t seed) {
-  // Gaps of sliced tensors hold NaN: a backend that reads them shows it.
-  for (Tensor* tensor : {&q_, &k_, &v_})
-    if (tensor->pitch != tensor->view.shape[3]) fill_storage(*tensor, nan_bits(tensor->view.dtype));
+  // Gaps of sliced tensors and what pages hold behind their keys are NaN: a backend that reads them shows it.
+  for (Tensor* tensor : {&q_, &k_, &v_, &dout_})
+    if (tensor->storage && (tensor->layout.pitch != tensor->layout.shape[3] || !tensor->layout.rows.empty())) fill_storage(*tensor, nan_bits(tensor->view.dtype));
   device_.fill_inputs(value_, seed, q_.view, k_.view, v_.view);
+  if (dout_.view) device_.fill_gradient(value_, seed, dout_.view);
   if (mask_.view) device_.fill_mask(value_, seed, mask_.view);
   fingerprint_ = input_fingerprint();
 }
 
 std::uint64_t Tensors::input_fingerprint() const {
   std::uint64_t hash = 0;
-  for (const Tensor* tensor : {&q_, &k_, &v_, &mask_, &alibi_, &lengths_q_, &lengths_kv_})
+  for (const Tensor* tensor : {&q_, &k_, &v_, &dout_, &mask_, &alibi_, &lengths_q_, &lengths_kv_, &starts_q_, &starts_kv_, &page_table_})
     if (tensor->storage) hash = hash * 31 + device_.fingerprint(tensor->storage->data(), tensor->storage->bytes());
   return hash;
 }
 
-void Tensors::poison_output() {
-  fill_storage(o_, poison_bits(o_.view.dtype));
-  o_.strides.assign(o_.view.strides.begin(), o_.view.strides.end());
-  point(o_, dl_type(o_.view.dtype));
+void Tensors::poison_outputs(Pass pass) {
+  const auto poison = [&](Tensor& tensor) {
+    if (tensor.storage) fill_storage(tensor, poison_bits(tensor.view.dtype));
+  };
+  if (pass != Pass::backward) {
+    poison(o_);
+    poison(lse_);
+    if (o_.layout.rows.empty()) o_.layout.abi_strides.assign(o_.layout.strides.begin(), o_.layout.strides.end());  // a backend may have written there
+    else o_.layout.abi_strides = {o_.layout.strides[2], o_.layout.strides[1], 1};
+    point(o_, dl_type(o_.view.dtype));
+  }
+  if (pass != Pass::forward)
+    for (Tensor* tensor : {&dq_, &dk_, &dv_}) poison(*tensor);
+}
+
+// The gaps of a sliced output, which still hold the poison.
+std::optional<std::string> Tensors::gap_damage(const Tensor& tensor, const char* name) {
+  const std::int64_t dim = tensor.layout.shape[3], pitch = tensor.layout.pitch;
+  if (!tensor.storage || pitch == dim) return std::nullopt;
+  std::vector<std::byte> stored(tensor.storage->bytes());
+  device_.read(stored.data(), tensor.storage->data(), stored.size());
+  const std::uint32_t bits = poison_bits(tensor.view.dtype);
+  const std::size_t size = element_bytes(tensor.view.dtype);
+  for (std::int64_t row = 0; row < tensor.layout.elements / pitch; ++row)
+    for (std::int64_t d = dim; d < pitch; ++d)
+      if (std::memcmp(stored.data() + static_cast<std::size_t>(row * pitch + d) * size, &bits, size) != 0)
+        return fmt::format("wrote into the gap between rows of {} (row {} of the storage, element {})", name, row, d);
+  return std::nullopt;
 }
 
 std::optional<std::string> Tensors::damage() {
-  for (Tensor* tensor : {&o_, &q_, &k_, &v_, &mask_, &alibi_, &lengths_q_, &lengths_kv_})
+  for (Tensor* tensor : {&o_, &lse_, &dq_, &dk_, &dv_, &q_, &k_, &v_, &dout_, &mask_, &alibi_, &lengths_q_, &lengths_kv_, &starts_q_, &starts_kv_, &page_table_})
     if (tensor->storage)
       if (auto found = tensor->storage->damage()) return found;
-  if (o_.pitch != o_.view.shape[3]) {
-    std::vector<std::byte> stored(o_.storage->bytes());
-    device_.read(stored.data(), o_.storage->data(), stored.size());
-    const std::int64_t rows = o_.view.shape[0] * o_.view.shape[1] * o_.view.shape[2];
-    const std::uint32_t bits = poison_bits(o_.view.dtype);
-    const std::size_t size = element_bytes(o_.view.dtype);
-    for (std::int64_t row = 0; row < rows; ++row)
-      for (std::int64_t d = o_.view.shape[3]; d < o_.pitch; ++d)
-        if (std::memcmp(stored.data() + static_cast<std::size_t>(row * o_.pitch + d) * size, &bits, size) != 0)
-          return fmt::format("wrote into the gap between rows of o (row {} of the storage, element {})", row, d);
-  }
+  if (auto found = gap_damage(o_, "o")) return found;
   if (input_fingerprint() != fingerprint_) return "wrote into its inputs";
   return std::nullopt;
 }
@@ -218,11 +262,23 @@ TensorView Tensors::output(bool may_move) const {
   TensorView view = o_.view;
   if (!o_.dl.data) throw Error("pointed o at no memory");
   if (!o_.dl.strides) throw Error("gave o no strides");
-  const bool moved = o_.dl.data != view.data || o_.dl.byte_offset != 0 || !std::equal(view.strides.begin(), view.strides.end(), o_.dl.strides);
+  // What a backend may have changed is the memory behind dl.strides, which is ours.
+  const std::size_t rank = o_.layout.abi_shape.size();
+  const std::array<std::int64_t, 4> laid = rank == 4 ? o_.layout.strides : std::array<std::int64_t, 4>{o_.layout.strides[2], o_.layout.strides[1], 1, 0};
+  const bool restrided = !std::equal(laid.begin(), laid.begin() + static_cast<std::ptrdiff_t>(rank), o_.dl.strides);
+  const bool moved = o_.dl.data != view.data || o_.dl.byte_offset != 0 || restrided;
   if (moved && !may_move) throw Error("moved o without the flag ATTN_FLAG_OWNS_OUTPUT");
+  if (restrided && view.rows) throw Error("gave a ragged o other strides");
   view.data = static_cast<std::byte*>(o_.dl.data) + o_.dl.byte_offset;
-  std::copy_n(o_.dl.strides, 4, view.strides.begin());
+  if (!view.rows) std::copy_n(o_.dl.strides, 4, view.strides.begin());
   return view;
+}
+
+std::int64_t Tensors::output_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Tensor* tensor : {&o_, &lse_, &dq_, &dk_, &dv_})
+    if (tensor->storage) bytes += static_cast<std::int64_t>(tensor->storage->bytes());
+  return bytes;
 }
 
 }  // namespace attn

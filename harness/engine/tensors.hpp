@@ -11,26 +11,27 @@
 #include "abi/attn_abi.h"
 #include "core/case.hpp"
 #include "engine/guarded_buffer.hpp"
+#include "engine/tensor_layout.hpp"
 #include "engine/tensor_view.hpp"
 
 namespace attn {
 
 class Tensors {
  public:
-  // Throws Error when the case's tensors cannot be made here (ragged and paged layouts, gradients: not yet).
+  // Throws Error when the case's tensors cannot be made here.
   Tensors(Device& device, const Case& value);
 
   Tensors(const Tensors&) = delete;
   Tensors& operator=(const Tensors&) = delete;
 
-  // Bytes that the tensors of `value` take.
+  // Bytes that the tensors of `value` take, pages and gaps aside.
   static double bytes_needed(const Case& value);
 
   // Writes inputs and mask by the case's recipe; the addresses stay the same.
   void fill(std::uint64_t seed);
-  // Marks every element of o as never written and points o at the harness's memory again.
-  void poison_output();
-  // What was written that must not be: red zones, gaps between o's elements, the inputs. Call after poison_output() and a call.
+  // Marks every element of the outputs of a pass (forward: o and lse; backward: dq, dk, dv) as never written and points o at the harness's memory again.
+  void poison_outputs(Pass pass);
+  // What was written that must not be: red zones, gaps between the outputs' elements, the inputs. Call after poison_outputs() and a call.
   std::optional<std::string> damage();
 
   attn_tensors* abi() { return &abi_; }
@@ -41,25 +42,36 @@ class Tensors {
   // As o lies now: a backend with ATTN_FLAG_OWNS_OUTPUT (`may_move`) may have pointed it elsewhere. Throws Error when it points nowhere, or was moved without
   // the flag.
   TensorView output(bool may_move) const;
-  std::int64_t output_bytes() const { return static_cast<std::int64_t>(o_.storage->bytes()); }
+  // Empty without a backward pass. lse: (batch, heads, seq_q, 1).
+  TensorView lse() const { return lse_.view; }
+  TensorView dout() const { return dout_.view; }
+  TensorView dq() const { return dq_.view; }
+  TensorView dk() const { return dk_.view; }
+  TensorView dv() const { return dv_.view; }
+  std::int64_t output_bytes() const;
 
  private:
   struct Tensor {
     std::shared_ptr<GuardedBuffer> storage;  // shared by q, k, v of packed_qkv
+    std::shared_ptr<GuardedBuffer> row_table;
     TensorView view;
+    TensorLayout layout;
     DLTensor dl{};
-    std::vector<std::int64_t> shape, strides;
-    std::int64_t pitch = 0;                  // elements from one row of head_dim to the next; the rest of it is a gap
   };
-  void make(Tensor& tensor, const char* name, std::int32_t dtype, const std::array<std::int64_t, 4>& shape, Layout layout, StrideKind kind);
+  void make(Tensor& tensor, const char* name, std::int32_t dtype, TensorLayout layout, DLDataType type);
   void make_vector(Tensor& tensor, const char* name, const void* values, std::size_t count, DLDataType type);
+  void make_operands();
+  void make_gradients();
+  void make_mask();
+  void make_tables();
   void point(Tensor& tensor, DLDataType type);
   void fill_storage(const Tensor& tensor, std::uint32_t bits);  // every element, gaps too
+  std::optional<std::string> gap_damage(const Tensor& tensor, const char* name);
   std::uint64_t input_fingerprint() const;
 
   Device& device_;
   Case value_;
-  Tensor q_, k_, v_, o_, mask_, alibi_, lengths_q_, lengths_kv_;
+  Tensor q_, k_, v_, o_, lse_, dout_, dq_, dk_, dv_, mask_, alibi_, lengths_q_, lengths_kv_, starts_q_, starts_kv_, page_table_;
   std::uint64_t fingerprint_ = 0;
   attn_tensors abi_{};
 };

@@ -78,7 +78,7 @@ TEST(Tensors, TellOfEveryWriteThatDoesNotBelong) {
   Tensors tensors(host(), c);
   tensors.fill(1);
   const auto clean = [&] {
-    tensors.poison_output();
+    tensors.poison_outputs(Pass::forward);
     EXPECT_EQ(tensors.damage(), std::nullopt);
     return tensors.abi();
   };
@@ -127,24 +127,64 @@ TEST(Tensors, HoldTheSameNumbersInEveryLayout) {
 
 TEST(Tensors, ReadAnOutputWhereABackendPutIt) {
   Tensors tensors(host(), small());
-  tensors.poison_output();
+  tensors.poison_outputs(Pass::forward);
   std::vector<float> own(2 * 4 * 3 * 8, 2.5f);
   tensors.abi()->o->data = own.data();
   EXPECT_EQ(tensors.output(true).load(1, 3, 2, 7), 2.5f);
   EXPECT_THROW(tensors.output(false), Error);
   tensors.abi()->o->data = nullptr;
   EXPECT_THROW(tensors.output(true), Error);
-  tensors.poison_output();
+  tensors.poison_outputs(Pass::forward);
   EXPECT_TRUE(std::isnan(tensors.output(false).load(1, 3, 2, 7)));
 }
 
 TEST(Tensors, RefuseWhatTheyCannotLayOut) {
   Case c = small();
-  c.pass = Pass::backward;
+  c.layout = Layout::thd;  // without lengths
   EXPECT_THROW(Tensors(host(), c), Error);
   c = small();
-  c.layout = Layout::thd;
+  c.pass = Pass::backward;
+  c.page_size = 2;
+  c.lengths_kv = {3, 3};
   EXPECT_THROW(Tensors(host(), c), Error);
+}
+
+TEST(Tensors, RaggedRowsFollowEachOther) {
+  Case c = small();
+  c.layout = Layout::thd;
+  c.lengths_q = {3, 1};
+  c.lengths_kv = {0, 2};
+  Tensors tensors(host(), c);
+  const attn_tensors& t = *tensors.abi();
+  EXPECT_EQ(t.q->ndim, 3);
+  EXPECT_THAT(std::vector<std::int64_t>(t.q->shape, t.q->shape + 3), ElementsAre(4, 4, 8));
+  EXPECT_THAT(std::vector<std::int64_t>(t.k->shape, t.k->shape + 3), ElementsAre(2, 2, 8));
+  const auto* const starts = static_cast<const std::int32_t*>(t.starts_q->data);
+  EXPECT_THAT(std::vector<std::int32_t>(starts, starts + 3), ElementsAre(0, 3, 4));
+  EXPECT_EQ(tensors.q().offset(1, 2, 0, 5), 3 * 4 * 8 + 2 * 8 + 5);
+  EXPECT_TRUE(tensors.q().has_row(0, 2));
+  EXPECT_FALSE(tensors.q().has_row(1, 1));
+  EXPECT_FALSE(tensors.k().has_row(0, 0));
+}
+
+TEST(Tensors, PagesHoldTheKeysThatTheTableSays) {
+  Case c = small();
+  c.page_size = 2;
+  c.page_order = PageOrder::shuffled;
+  c.seq_kv = 5;
+  c.lengths_kv = {5, 3};
+  c.alignment = Alignment::bottom_right;
+  Tensors tensors(host(), c);
+  const attn_tensors& t = *tensors.abi();
+  EXPECT_THAT(std::vector<std::int64_t>(t.k->shape, t.k->shape + 4), ElementsAre(6, 2, 2, 8));  // 3 + 2 pages, and nobody's
+  EXPECT_THAT(std::vector<std::int64_t>(t.page_table->shape, t.page_table->shape + 2), ElementsAre(2, 3));
+  const auto* const pages = static_cast<const std::int32_t*>(t.page_table->data);
+  EXPECT_EQ(pages[5], 5) << "past the second sequence's pages: nobody's";
+  std::vector<std::int32_t> used(pages, pages + 5);
+  EXPECT_THAT(used, testing::UnorderedElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(used, testing::Not(ElementsAre(0, 1, 2, 3, 4)));
+  EXPECT_EQ(tensors.k().offset(0, 1, 3, 4), ((pages[1] * 2 + 1) * 2 + 1) * 8 + 4);
+  EXPECT_FALSE(tensors.k().has_row(1, 3));
 }
 
 TEST(MergeHeads, IsAViewWhereHeadsFollowEachOtherAndACopyElsewhere) {
