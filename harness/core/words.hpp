@@ -21,8 +21,8 @@ enum class PageOrder { sequential, shuffled };
 enum class GradLayout { like_output, transposed, expanded };
 enum class Then { none, merge_heads };
 // visibility: Q = 0, V[j] = j. kv_head: Q = 0, V = index of the KV head. scale_probe, softcap_probe: two keys with known scores. ramp: 0.1, 0.2, ... in Q, then
-// K; V counts 1, 2, ...
-enum class Inputs { normal, skewed, negative_logits, poison_padding, visibility, kv_head, scale_probe, softcap_probe, ramp };
+// K; V counts 1, 2, ... large_logits: scores where a softcap of 20 to 50 bends. heavy_edges: the first and the last key outweigh all others.
+enum class Inputs { normal, skewed, negative_logits, poison_padding, visibility, kv_head, scale_probe, softcap_probe, ramp, large_logits, heavy_edges };
 enum class Cache { cold, warm };
 
 enum class DeviceType { cpu, cuda };
@@ -60,7 +60,8 @@ template <> struct Words<PageOrder> { static constexpr std::array list{"sequenti
 template <> struct Words<GradLayout> { static constexpr std::array list{"like_output", "transposed", "expanded"}; };
 template <> struct Words<Then> { static constexpr std::array list{"none", "merge_heads"}; };
 template <> struct Words<Inputs> {
-  static constexpr std::array list{"normal", "skewed", "negative_logits", "poison_padding", "visibility", "kv_head", "scale_probe", "softcap_probe", "ramp"};
+  static constexpr std::array list{"normal",      "skewed",        "negative_logits", "poison_padding", "visibility", "kv_head",
+                                   "scale_probe", "softcap_probe", "ramp",            "large_logits",   "heavy_edges"};
 };
 template <> struct Words<Cache> { static constexpr std::array list{"cold", "warm"}; };
 template <> struct Words<DeviceType> { static constexpr std::array list{"cpu", "cuda"}; };

@@ -23,8 +23,10 @@ inline constexpr std::int32_t kBoolByte = 1000;
 //   kv_head          q = 0, v = index of the KV head (P5)
 //   scale_probe      feature 0 alone: q = 1, k = 0, ln 2, 0, ln 2, ...; v = 0, 3, 0, 3, ... (P3)
 //   softcap_probe    feature 0 alone: scores 0, 10, 0, 10, ... after scaling, whatever the scale; v = 0, 1, 0, 1, ... (P4)
+//   large_logits     every score is about 48, +- 4: a softcap of 20 to 50 flattens what stays sharp without it
+//   heavy_edges      normal, but the first and the last key (of seq_kv, not of a length) have as much weight each as all the others together
 //   ramp             q counts 0.1, 0.2, ..., k goes on, both start again after 3.1; v counts 1, 2, ..., 31 (R46)
-// Counts in v start again at 0 before they are no longer exact in its dtype (256 in bf16). The last five do not depend on the seed but for k of
+// Counts in v start again at 0 before they are no longer exact in its dtype (256 in bf16). The five probes do not depend on the seed but for k of
 // visibility and kv_head.
 void fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, const TensorView& k, const TensorView& v);
 

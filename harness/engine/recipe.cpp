@@ -31,6 +31,23 @@ Pair pair_for(double score, double scale) {
   return {static_cast<float>(q), static_cast<float>(product / q)};
 }
 
+// The score that feature 0 alone gives: to every key, or to the keys that a recipe picks out.
+double score_of(const Case& c) {
+  switch (c.inputs) {
+    case Inputs::negative_logits: return -128.0;
+    case Inputs::large_logits: return 48.0;
+    case Inputs::heavy_edges: return std::log(static_cast<double>(c.seq_kv)) + 0.5;  // about as much weight as all normal scores together
+    default: return 10.0;
+  }
+}
+
+// The power of two that widens scores of deviation |scale| sqrt(head_dim) to about 4.
+float spread_of(const Case& c) {
+  const double deviation = std::fabs(resolved_scale(c)) * std::sqrt(static_cast<double>(c.head_dim));
+  if (!(deviation > 0x1p-60) || !(deviation < 0x1p60)) return 1;
+  return static_cast<float>(std::exp2(std::round(std::log2(4.0 / deviation))));
+}
+
 bool is_random(Inputs inputs, Operand operand) {
   switch (inputs) {
     case Inputs::scale_probe:
@@ -46,7 +63,7 @@ bool is_random(Inputs inputs, Operand operand) {
 
 InputRecipe input_recipe(const Case& c, Operand operand, std::uint64_t seed) {
   const bool is_q = operand == Operand::q;
-  const Pair pair = pair_for(c.inputs == Inputs::negative_logits ? -128.0 : 10.0, resolved_scale(c));
+  const Pair pair = pair_for(score_of(c), resolved_scale(c));
   InputRecipe recipe;
   recipe.inputs = c.inputs;
   recipe.operand = operand;
@@ -58,6 +75,7 @@ InputRecipe input_recipe(const Case& c, Operand operand, std::uint64_t seed) {
   recipe.ramp_first = operand == Operand::k ? c.batch * c.heads * c.seq_q * c.head_dim : 0;
   recipe.counts = exact_counts(static_cast<std::int32_t>(c.dtype_kv));
   recipe.pair = is_q ? pair.q : pair.k;
+  recipe.spread = spread_of(c);
   recipe.random = is_random(c.inputs, operand);
   return recipe;
 }

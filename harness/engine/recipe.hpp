@@ -22,6 +22,7 @@ struct InputRecipe {
   std::int64_t ramp_first = 0;               // the ramp's count at number 0
   std::int64_t counts = 1;                   // 0 .. counts - 1 are exact in v's dtype
   float pair = 1;                            // feature 0 of the recipes that set a score
+  float spread = 1;                          // of large_logits: what widens q, a power of two
   bool random = true;                        // values need the normals of their numbers
 };
 InputRecipe input_recipe(const Case& value, Operand operand, std::uint64_t seed);
@@ -53,6 +54,10 @@ ATTN_HOST_DEVICE inline float input_value(const InputRecipe& recipe, std::int64_
       const auto count = static_cast<float>((recipe.ramp_first + number) % kRampPeriod + 1);
       return is_v ? count : count / 10.0f;
     }
+    case Inputs::large_logits: return is_v ? normal : first ? recipe.pair : is_q ? rounded_product(normal, recipe.spread) : normal;
+    case Inputs::heavy_edges:
+      if (is_v || !first) return normal;
+      return is_q || s == 0 || s == recipe.seq - 1 ? recipe.pair : 0.0f;
   }
   return normal;
 }
