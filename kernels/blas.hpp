@@ -34,7 +34,7 @@ struct Leading {
 };
 
 inline Leading leading(const Strided& view, std::int64_t rows, std::int64_t columns) {
-  if (view.dtype != ATTN_FP32) return {};
+  if (view.dtype != ATTN_FP32 || view.pages) return {};
   const auto fits = [](std::int64_t stride, std::int64_t length, std::int64_t lines) { return lines <= 1 || (stride >= length && stride <= INT_MAX); };
   const auto dimension = [](std::int64_t stride, std::int64_t length, std::int64_t lines) { return static_cast<int>(lines <= 1 ? length : stride); };
   if ((view.column == 1 || columns == 1) && fits(view.row, columns, rows)) return {CblasNoTrans, dimension(view.row, columns, rows)};

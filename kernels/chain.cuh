@@ -11,8 +11,9 @@
 //                  [attn_chain_mask_add(_built)] attn_chain_is_neginf attn_chain_softmax attn_chain_all_masked attn_chain_where gemm [attn_chain_cast_o]
 //
 // naive keeps the scores in the case's type and rounds them after every kernel; math is fp32 from end to end, with casts for 16-bit types. The fill exists when
-// the case is causal, has a window, a bool mask or lengths of keys. With lengths, for strides that cuBLASLt cannot express, with k and v of another type than q,
-// and where cuBLASLt has no kernel, attn_chain_gemm_qk and attn_chain_gemm_pv take the gemm's place: still one kernel each and no copy, but slow.
+// the case is causal, has a window, a bool mask or lengths of keys. With lengths (so in every ragged and paged case), for strides that cuBLASLt cannot express,
+// with k and v of another type than q, and where cuBLASLt has no kernel, attn_chain_gemm_qk and attn_chain_gemm_pv take the gemm's place: still one kernel each
+// and no copy, but slow.
 
 #include <chrono>
 #include <cmath>
@@ -39,7 +40,7 @@ class Chain {
   static constexpr std::uint64_t kCan =
       ATTN_CAN_FP32 | ATTN_CAN_FP16 | ATTN_CAN_BF16 | ATTN_CAN_MIXED_KV | ATTN_CAN_GQA | ATTN_CAN_HEAD_DIM_V | ATTN_CAN_CAUSAL | ATTN_CAN_ALIGN_TOP_LEFT |
       ATTN_CAN_ALIGN_BOTTOM_RIGHT | ATTN_CAN_WINDOW | ATTN_CAN_SOFTCAP | ATTN_CAN_SCALE | ATTN_CAN_ALIBI | ATTN_CAN_MASK_BOOL | ATTN_CAN_MASK_ADDITIVE |
-      ATTN_CAN_LENGTHS | ATTN_CAN_DETERMINISTIC | ATTN_CAN_STRIDED | ATTN_CAN_DEAD_ZERO | ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE;
+      ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED | ATTN_CAN_PAGED | ATTN_CAN_DETERMINISTIC | ATTN_CAN_STRIDED | ATTN_CAN_DEAD_ZERO | ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE;
 
   static Support supports(const attn_problem& problem, const attn_device_facts& device, Route route, const Plants& plants = {}) {
     if (problem.seq_kv > INT_MAX) throw Unsupported("a row of scores is counted in 32 bits, this case has " + std::to_string(problem.seq_kv) + " keys");
@@ -54,10 +55,10 @@ class Chain {
         plants_(plants),
         p_(problem),
         rows_(problem, tensors),
-        q_(*tensors.q, problem.dtype),
-        k_(*tensors.k, problem.dtype_kv),
-        v_(*tensors.v, problem.dtype_kv),
-        o_(*tensors.o, problem.dtype) {
+        q_(Strided::of_queries(*tensors.q, problem, tensors)),
+        k_(Strided::of_keys(*tensors.k, problem, tensors)),
+        v_(Strided::of_keys(*tensors.v, problem, tensors)),
+        o_(Strided::of_queries(*tensors.o, problem, tensors)) {
     if (tensors.struct_size < offsetof(attn_tensors, workspace_bytes) + sizeof tensors.workspace_bytes)
       throw Unsupported("this harness does not tell a backend its workspace in open");
     use_device(device, attn_chain_where);
@@ -90,7 +91,7 @@ class Chain {
     const std::int64_t group = p_.heads / p_.heads_kv;
     qk_ = {math ? q32_ : q_, transposed(math ? k32_ : k_), scores_at(buffers_.scores), p_.seq_q, p_.seq_kv, p_.head_dim, p_.batch, p_.heads, group};
     pv_ = {scores_at(final_scores()), math ? v32_ : v_, math ? o32_ : o_, p_.seq_q, p_.head_dim_v, p_.seq_kv, p_.batch, p_.heads, group};
-    if (rows_.has_lengths()) return;  // padding must not be multiplied
+    if (rows_.has_lengths()) return;  // padding must not be multiplied; ragged and paged cases have lengths too
     lt_qk_ = LtProduct::plan(handle_.get(), folded(qk_));
     lt_pv_ = LtProduct::plan(handle_.get(), folded(pv_));
   }
@@ -120,7 +121,7 @@ class Chain {
       if (p.dtype_kv != ATTN_FP32) v = arena.take<float>({p.batch, p.heads_kv, p.seq_kv, p.head_dim_v});
       if (p.dtype != ATTN_FP32) o = arena.take<float>({p.batch, p.heads, p.seq_q, p.head_dim_v});
       const bool tensor = p.mask_kind == ATTN_MASK_TENSOR;  // its strides, and so its broadcasts, are not known yet
-      mask = arena.take<float>({tensor || (p.needs & ATTN_CAN_LENGTHS) ? p.batch : 1, tensor ? p.heads : 1, p.seq_q, p.seq_kv});
+      mask = arena.take<float>({tensor || (p.needs & (ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED)) ? p.batch : 1, tensor ? p.heads : 1, p.seq_q, p.seq_kv});
       neginf = arena.take<std::uint8_t>({p.batch, p.heads, p.seq_q, p.seq_kv});
       dead = arena.take<std::uint8_t>({p.batch, p.heads, p.seq_q});
     }
@@ -168,16 +169,16 @@ class Chain {
     Strided q = q_, k = k_;
     if (p_.dtype != ATTN_FP32)
       with_type(p_.dtype, [&](auto type) {
-        q = convert(attn_chain_cast_q<decltype(type)>, "attn_chain_cast_q", q_, q32_, p_.heads, p_.seq_q, p_.head_dim, 1);
+        q = convert(attn_chain_cast_q<decltype(type)>, "attn_chain_cast_q", q_, q32_, p_.heads, p_.seq_q, p_.head_dim, rows_.lengths_q, 1);
       });
     if (p_.dtype_kv != ATTN_FP32)
       with_type(p_.dtype_kv, [&](auto type) {
-        k = convert(attn_chain_cast_k<decltype(type)>, "attn_chain_cast_k", k_, k32_, p_.heads_kv, p_.seq_kv, p_.head_dim, 1);
-        convert(attn_chain_cast_v<decltype(type)>, "attn_chain_cast_v", v_, v32_, p_.heads_kv, p_.seq_kv, p_.head_dim_v, 1);
+        k = convert(attn_chain_cast_k<decltype(type)>, "attn_chain_cast_k", k_, k32_, p_.heads_kv, p_.seq_kv, p_.head_dim, rows_.lengths_kv, 1);
+        convert(attn_chain_cast_v<decltype(type)>, "attn_chain_cast_v", v_, v32_, p_.heads_kv, p_.seq_kv, p_.head_dim_v, rows_.lengths_kv, 1);
       });
     const auto root = static_cast<float>(std::sqrt(std::fabs(p_.scale)));
-    convert(attn_chain_scale_q, "attn_chain_scale_q", q, q32_, p_.heads, p_.seq_q, p_.head_dim, std::signbit(p_.scale) ? -root : root);
-    convert(attn_chain_scale_k, "attn_chain_scale_k", k, k32_, p_.heads_kv, p_.seq_kv, p_.head_dim, root);
+    convert(attn_chain_scale_q, "attn_chain_scale_q", q, q32_, p_.heads, p_.seq_q, p_.head_dim, rows_.lengths_q, std::signbit(p_.scale) ? -root : root);
+    convert(attn_chain_scale_k, "attn_chain_scale_k", k, k32_, p_.heads_kv, p_.seq_kv, p_.head_dim, rows_.lengths_kv, root);
     const BuiltMask mask{buffers_.mask, rows_.has_lengths() || rows_.mask_strides[0] != 0 ? p_.batch : 1, rows_.mask_strides[1] != 0 ? p_.heads : 1};
     if (rows_.hides())
       with_type(p_.dtype, [&](auto type) {
@@ -199,7 +200,9 @@ class Chain {
     launch(attn_chain_where, blocks_of_rows(rows_.count()), kBlockThreads, stream_, "attn_chain_where", scores(), buffers_.dead, p_.dead_rows);
     multiply_pv();
     if (p_.dtype != ATTN_FP32)
-      with_type(p_.dtype, [&](auto type) { convert(attn_chain_cast_o<decltype(type)>, "attn_chain_cast_o", o32_, o_, p_.heads, p_.seq_q, p_.head_dim_v, 1); });
+      with_type(p_.dtype, [&](auto type) {
+        convert(attn_chain_cast_o<decltype(type)>, "attn_chain_cast_o", o32_, o_, p_.heads, p_.seq_q, p_.head_dim_v, o_.starts ? rows_.lengths_q : nullptr, 1);
+      });
   }
 
   void multiply_qk() {
@@ -261,9 +264,10 @@ class Chain {
 
   template <class Kernel>
   Strided convert(Kernel* kernel, const char* name, const Strided& from, const Strided& to, std::int64_t heads, std::int64_t length, std::int64_t columns,
-                  float factor) const {
+                  const std::int32_t* lengths, float factor) const {
     const std::int64_t rows = p_.batch * heads * length;
-    launch(kernel, blocks_of_rows(rows), kBlockThreads, stream_, name, Rows4{from, heads, length, columns}, Rows4{to, heads, length, columns}, rows, factor);
+    launch(kernel, blocks_of_rows(rows), kBlockThreads, stream_, name, Rows4{from, heads, length, columns, lengths}, Rows4{to, heads, length, columns, nullptr},
+           rows, factor);
     return to;
   }
 

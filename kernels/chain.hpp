@@ -10,7 +10,8 @@
 //   math           [cpu_cast_q cpu_cast_k cpu_cast_v] cpu_scale_q cpu_scale_k [cpu_mask_build] cpu_gemm_qk [cpu_softcap] [cpu_alibi] [cpu_mask_add]
 //                  cpu_is_neginf cpu_softmax cpu_all_masked cpu_where cpu_gemm_pv [cpu_cast_o]
 //
-// cpu_cast_*: 16-bit to fp32 and back. cpu_copy_q, _k, _v, _o: an fp32 tensor whose strides BLAS cannot read or write goes through a dense copy.
+// cpu_cast_*: 16-bit to fp32 and back. cpu_copy_q, _k, _v, _o: an fp32 tensor whose strides BLAS cannot read or write, or whose keys lie in pages, goes through
+// a dense copy; ragged ones are read where they lie.
 // The fill exists when the case is causal, has a window, a bool mask or lengths of keys. All arithmetic is fp32; a query head reads its KV head in place.
 
 #include <chrono>
@@ -36,7 +37,7 @@ class Chain {
   static constexpr std::uint64_t kCan =
       ATTN_CAN_FP32 | ATTN_CAN_FP16 | ATTN_CAN_BF16 | ATTN_CAN_MIXED_KV | ATTN_CAN_GQA | ATTN_CAN_HEAD_DIM_V | ATTN_CAN_CAUSAL | ATTN_CAN_ALIGN_TOP_LEFT |
       ATTN_CAN_ALIGN_BOTTOM_RIGHT | ATTN_CAN_WINDOW | ATTN_CAN_SOFTCAP | ATTN_CAN_SCALE | ATTN_CAN_ALIBI | ATTN_CAN_MASK_BOOL | ATTN_CAN_MASK_ADDITIVE |
-      ATTN_CAN_LENGTHS | ATTN_CAN_DETERMINISTIC | ATTN_CAN_STRIDED | ATTN_CAN_DEAD_ZERO | ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE;
+      ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED | ATTN_CAN_PAGED | ATTN_CAN_DETERMINISTIC | ATTN_CAN_STRIDED | ATTN_CAN_DEAD_ZERO | ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE;
 
   static Support supports(const attn_problem& problem, const attn_device_facts& device, Route route, const Plants& plants = {}) {
     for (const std::int64_t size : {problem.seq_q, problem.seq_kv, problem.head_dim, problem.head_dim_v})
@@ -51,10 +52,10 @@ class Chain {
         plants_(plants),
         p_(problem),
         rows_(problem, tensors),
-        q_(*tensors.q, problem.dtype),
-        k_(*tensors.k, problem.dtype_kv),
-        v_(*tensors.v, problem.dtype_kv),
-        o_(*tensors.o, problem.dtype),
+        q_(Strided::of_queries(*tensors.q, problem, tensors)),
+        k_(Strided::of_keys(*tensors.k, problem, tensors)),
+        v_(Strided::of_keys(*tensors.v, problem, tensors)),
+        o_(Strided::of_queries(*tensors.o, problem, tensors)),
         threads_(threads_of(device)) {
     if (tensors.lse) {
       lse_ = reinterpret_cast<float*>(static_cast<char*>(tensors.lse->data) + tensors.lse->byte_offset);
@@ -72,9 +73,9 @@ class Chain {
     if (arena.used() > call.workspace_bytes) throw std::runtime_error("the workspace is smaller than supports asked for");
     if (plants_.delay_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(plants_.delay_us));
 
-    Strided q = readable(call, q_, p_.heads, p_.seq_q, p_.head_dim, buffers.q, "cpu_cast_q", "cpu_copy_q");
-    Strided k = readable(call, k_, p_.heads_kv, p_.seq_kv, p_.head_dim, buffers.k, "cpu_cast_k", "cpu_copy_k");
-    const Strided v = readable(call, v_, p_.heads_kv, p_.seq_kv, p_.head_dim_v, buffers.v, "cpu_cast_v", "cpu_copy_v");
+    Strided q = readable(call, q_, p_.heads, p_.seq_q, p_.head_dim, buffers.q, &Rows::queries, "cpu_cast_q", "cpu_copy_q");
+    Strided k = readable(call, k_, p_.heads_kv, p_.seq_kv, p_.head_dim, buffers.k, &Rows::keys, "cpu_cast_k", "cpu_copy_k");
+    const Strided v = readable(call, v_, p_.heads_kv, p_.seq_kv, p_.head_dim_v, buffers.v, &Rows::keys, "cpu_cast_v", "cpu_copy_v");
     const bool in_place = leading(o_, p_.seq_q, p_.head_dim_v).order == CblasNoTrans && leading(o_, p_.seq_q, p_.head_dim_v).dimension > 0;
     const Strided o = in_place ? o_ : Strided(buffers.o, p_.heads, p_.seq_q, p_.head_dim_v);
 
@@ -92,19 +93,19 @@ class Chain {
   // Where everything lies in the workspace.
   struct Buffers {
     Buffers(Arena& arena, const attn_problem& p, Route route, const Plants& plants) {
-      const bool math = route == Route::math, strided = p.needs & ATTN_CAN_STRIDED;
+      const bool math = route == Route::math, strided = p.needs & ATTN_CAN_STRIDED, apart = strided || p.page_size > 0;
       const auto dense = [&](bool needed, std::int64_t heads, std::int64_t rows, std::int64_t columns) {
         return needed ? arena.take<float>({p.batch, heads, rows, columns}) : nullptr;
       };
       q = dense(math || strided || p.dtype != ATTN_FP32, p.heads, p.seq_q, p.head_dim);
-      k = dense(math || strided || p.dtype_kv != ATTN_FP32, p.heads_kv, p.seq_kv, p.head_dim);
-      v = dense(strided || p.dtype_kv != ATTN_FP32, p.heads_kv, p.seq_kv, p.head_dim_v);
+      k = dense(math || apart || p.dtype_kv != ATTN_FP32, p.heads_kv, p.seq_kv, p.head_dim);
+      v = dense(apart || p.dtype_kv != ATTN_FP32, p.heads_kv, p.seq_kv, p.head_dim_v);
       o = dense(strided || p.dtype != ATTN_FP32, p.heads, p.seq_q, p.head_dim_v);
       scores = dense(true, p.heads, p.seq_q, p.seq_kv);
       copy = dense(route == Route::naive || plants.copy, p.heads, p.seq_q, p.seq_kv);
       if (!math) return;
       const bool tensor = p.mask_kind == ATTN_MASK_TENSOR;  // its strides, and so its broadcasts, are not known yet
-      mask = arena.take<float>({tensor || (p.needs & ATTN_CAN_LENGTHS) ? p.batch : 1, tensor ? p.heads : 1, p.seq_q, p.seq_kv});
+      mask = arena.take<float>({tensor || (p.needs & (ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED)) ? p.batch : 1, tensor ? p.heads : 1, p.seq_q, p.seq_kv});
       neginf = arena.take<std::uint8_t>({p.batch, p.heads, p.seq_q, p.seq_kv});
       dead = arena.take<std::uint8_t>({p.batch, p.heads, p.seq_q});
     }
@@ -134,8 +135,8 @@ class Chain {
   // What PyTorch's math path does: sqrt(scale) on both sides (the sign on q's), a mask made for each call, a softmax that is safe against dead rows.
   void math(const attn_call& call, Strided& q, Strided& k, const Buffers& buffers) {
     const auto root = static_cast<float>(std::sqrt(std::fabs(p_.scale)));
-    scale_operand(call, "cpu_scale_q", q, p_.heads, p_.seq_q, buffers.q, std::signbit(p_.scale) ? -root : root);
-    scale_operand(call, "cpu_scale_k", k, p_.heads_kv, p_.seq_kv, buffers.k, root);
+    scale_operand(call, "cpu_scale_q", q, p_.heads, p_.seq_q, buffers.q, &Rows::queries, std::signbit(p_.scale) ? -root : root);
+    scale_operand(call, "cpu_scale_k", k, p_.heads_kv, p_.seq_kv, buffers.k, &Rows::keys, root);
     const std::int64_t mask_batch = rows_.has_lengths() || rows_.mask_per_batch() ? p_.batch : 1, mask_heads = rows_.mask_per_head() ? p_.heads : 1;
     if (rows_.hides()) build_mask(call, buffers.mask, mask_batch, mask_heads);
     gemm_qk(call, q, k);
@@ -182,15 +183,17 @@ class Chain {
     });
   }
 
-  // The tensor itself when BLAS can read it, else a dense fp32 copy in `room`.
-  Strided readable(const attn_call& call, const Strided& from, std::int64_t heads, std::int64_t rows, std::int64_t columns, float* room, const char* cast,
-                   const char* copy) {
+  using Length = std::int64_t (Rows::*)(std::int64_t) const;  // of one sequence: queries or keys
+
+  // The tensor itself when BLAS can read it, else a dense fp32 copy in `room`, in which padding keeps what it held.
+  Strided readable(const attn_call& call, const Strided& from, std::int64_t heads, std::int64_t rows, std::int64_t columns, float* room, Length length,
+                   const char* cast, const char* copy) {
     if (leading(from, rows, columns).dimension > 0) return from;
     if (!room) throw std::runtime_error("a tensor has strides that BLAS cannot read, and the problem's needs do not say `strides`");
     const Op op(call, ATTN_OP_KERNEL, from.dtype == ATTN_FP32 ? copy : cast);
     const Strided to(room, heads, rows, columns);
     each_index(heads, rows, columns, [&](std::int64_t b, std::int64_t h, std::int64_t s, int) {
-      widen_row(from.at(b, h, s), from.column, from.dtype, columns, to.floats(b, h, s));
+      if (s < (rows_.*length)(b)) widen_row(from.at(b, h, s), from.column, from.dtype, columns, to.floats(b, h, s));
     });
     return to;
   }
@@ -198,15 +201,16 @@ class Chain {
   void write_back(const attn_call& call, const Strided& from) {
     const Op op(call, ATTN_OP_KERNEL, o_.dtype == ATTN_FP32 ? "cpu_copy_o" : "cpu_cast_o");
     each_index(p_.heads, p_.seq_q, p_.head_dim_v, [&](std::int64_t b, std::int64_t h, std::int64_t i, int) {
-      narrow_row(from.floats(b, h, i), p_.head_dim_v, o_.at(b, h, i), o_.column, o_.dtype);
+      if (i < written(b)) narrow_row(from.floats(b, h, i), p_.head_dim_v, o_.at(b, h, i), o_.column, o_.dtype);
     });
   }
 
   // `view` becomes the scaled copy in `room`, which may be what it already shows.
-  void scale_operand(const attn_call& call, const char* name, Strided& view, std::int64_t heads, std::int64_t rows, float* room, float factor) {
+  void scale_operand(const attn_call& call, const char* name, Strided& view, std::int64_t heads, std::int64_t rows, float* room, Length length, float factor) {
     const Op op(call, ATTN_OP_KERNEL, name);
     const Strided to(room, heads, rows, p_.head_dim);
     each_index(heads, rows, p_.head_dim, [&](std::int64_t b, std::int64_t h, std::int64_t s, int) {
+      if (s >= (rows_.*length)(b)) return;
       const float* from = view.floats(b, h, s);
       float* row = to.floats(b, h, s);
       for (std::int64_t d = 0; d < p_.head_dim; ++d) row[d] = from[d * view.column] * factor;
@@ -240,6 +244,9 @@ class Chain {
     });
   }
 
+  // Rows of a sequence's output: padding rows too where there are any.
+  std::int64_t written(std::int64_t b) const { return o_.only_real_rows() ? rows_.queries(b) : p_.seq_q; }
+
   // o (Sq, Dv) = probabilities (Sq, Skv) v. Padding rows become 0.
   void gemm_pv(const attn_call& call, const Strided& v, const Strided& o) {
     const Op op(call, ATTN_OP_KERNEL, "cpu_gemm_pv");
@@ -252,7 +259,8 @@ class Chain {
                     by_v.dimension, 0.0f, o.floats(b, h, first), by_o.dimension);
       // A sequence without keys has dead rows only.
       const float nothing = p_.dead_rows == ATTN_DEAD_NAN ? kNaN : 0.0f;
-      for (std::int64_t i = keys > 0 ? real : 0; i < rows; ++i) std::fill_n(o.floats(b, h, first + i), p_.head_dim_v, i < real ? nothing : 0.0f);
+      const std::int64_t end = o.only_real_rows() ? real : rows;
+      for (std::int64_t i = keys > 0 ? real : 0; i < end; ++i) std::fill_n(o.floats(b, h, first + i), p_.head_dim_v, i < real ? nothing : 0.0f);
     });
   }
 

@@ -9,9 +9,14 @@ namespace attn {
 struct Rows4 {
   Strided view;
   std::int64_t heads, length, columns;
+  const std::int32_t* lengths;  // (B): rows beyond are left alone; null: all rows count
+  __device__ bool counts(std::int64_t row) const {
+    const std::int64_t plane = row / length;
+    return !lengths || row - plane * length < lengths[plane / heads];
+  }
   __device__ std::int64_t start(std::int64_t row) const {
     const std::int64_t plane = row / length, b = plane / heads;
-    return b * view.batch + (plane - b * heads) * view.head + (row - plane * length) * view.row;
+    return view.place(b, row - plane * length) + (plane - b * heads) * view.head;
   }
 };
 
@@ -19,7 +24,7 @@ struct Rows4 {
 template <class From, class To>
 __device__ void convert(const Rows4& from, const Rows4& to, std::int64_t rows, float factor) {
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kBlockThreads + threadIdx.x) / kLanes;
-  if (row >= rows) return;
+  if (row >= rows || !from.counts(row)) return;
   const From* source = reinterpret_cast<const From*>(from.view.data) + from.start(row);
   To* target = reinterpret_cast<To*>(to.view.data) + to.start(row);
   for (std::int64_t d = threadIdx.x % kLanes; d < from.columns; d += kLanes)

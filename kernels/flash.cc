@@ -3,9 +3,10 @@
 // The loop order is FlashAttention-2's (Dao 2023, arXiv 2307.08691): a tile of query rows stays, blocks of keys pass by; blocks that causality or a
 // window hides are never touched. The query heads that share a KV head are rows of the same tile, so that grouped heads read their keys once. When there
 // are fewer tiles than threads could use (decoding), the keys are split too and the parts are merged by their maxima and sums. 16-bit inputs are widened
-// block by block. Gains: memory linear in the sequence; half the work of the chain when causal; at decoding scores never leave the cache and K and V are
-// read once per group. Loses: a plain loop of products instead of a tuned BLAS. On two busy cores (AMD EPYC, AVX-512) against naive, tests/speed: prefill
-// S1024 D128 0.9 of its time, causal 0.5, decoding 4096 keys in groups of 4 heads 0.3, in bf16 0.3, without groups 0.5.
+// block by block, and a block of keys that crosses pages is gathered so; else ragged and paged keys are read where they lie. Gains: memory linear in the
+// sequence; half the work of the chain when causal; at decoding scores never leave the cache and K and V are read once per group. Loses: a plain loop of
+// products instead of a tuned BLAS. On two busy cores (AMD EPYC, AVX-512) against naive, tests/speed: prefill S1024 D128 0.9 of its time, causal 0.5,
+// decoding 4096 keys in groups of 4 heads 0.3, in bf16 0.3, without groups 0.5.
 
 #include "flash_blocks.hpp"
 #include "threads.hpp"
@@ -22,7 +23,7 @@ class Flash {
       .name = "flash",
       .can = ATTN_CAN_FP32 | ATTN_CAN_FP16 | ATTN_CAN_BF16 | ATTN_CAN_MIXED_KV | ATTN_CAN_GQA | ATTN_CAN_HEAD_DIM_V | ATTN_CAN_CAUSAL |
              ATTN_CAN_ALIGN_TOP_LEFT | ATTN_CAN_ALIGN_BOTTOM_RIGHT | ATTN_CAN_WINDOW | ATTN_CAN_SOFTCAP | ATTN_CAN_SCALE | ATTN_CAN_ALIBI |
-             ATTN_CAN_MASK_BOOL | ATTN_CAN_MASK_ADDITIVE | ATTN_CAN_LENGTHS | ATTN_CAN_DETERMINISTIC | ATTN_CAN_STRIDED |
+             ATTN_CAN_MASK_BOOL | ATTN_CAN_MASK_ADDITIVE | ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED | ATTN_CAN_PAGED | ATTN_CAN_DETERMINISTIC | ATTN_CAN_STRIDED |
              ATTN_CAN_DEAD_ZERO | ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE,
       .flags = ATTN_FLAG_REPORTS_OPS};
 
@@ -35,10 +36,10 @@ class Flash {
   Flash(const attn_problem& problem, const attn_tensors& tensors, const attn_device_facts& device, const attn::Options& options)
       : p_(problem),
         rows_(problem, tensors),
-        q_(*tensors.q, problem.dtype),
-        k_(*tensors.k, problem.dtype_kv),
-        v_(*tensors.v, problem.dtype_kv),
-        o_(*tensors.o, problem.dtype),
+        q_(Strided::of_queries(*tensors.q, problem, tensors)),
+        k_(Strided::of_keys(*tensors.k, problem, tensors)),
+        v_(Strided::of_keys(*tensors.v, problem, tensors)),
+        o_(Strided::of_queries(*tensors.o, problem, tensors)),
         lse_(tensors.lse),
         threads_(attn::threads_of(device)) {
     options.allow({});
@@ -175,8 +176,7 @@ class Flash {
     float* line = work.room.wide;
     const std::int64_t line_step = work.few ? p_.head_dim : 1, element_step = work.few ? 1 : Config::rows;
     for (std::int64_t n = 0; n < (work.few ? work.count : padded(work)); ++n) {
-      // Whatever a padding row holds stays in its own row, whose keys are all hidden.
-      if (n < work.count) attn::widen_row(q_.at(work.b, work.h[n], work.i[n]), q_.column, q_.dtype, p_.head_dim, line);
+      if (n < work.count && work.i[n] < rows_.queries(work.b)) attn::widen_row(q_.at(work.b, work.h[n], work.i[n]), q_.column, q_.dtype, p_.head_dim, line);
       else std::fill_n(line, p_.head_dim, 0.0f);
       for (std::int64_t d = 0; d < p_.head_dim; ++d) work.room.q[n * line_step + d * element_step] = line[d] * scale;
     }
@@ -186,10 +186,14 @@ class Flash {
     const float* data;
     std::int64_t line, column;
   };
-  // Keys [j, j + count) of K or V: where they lie if that is fp32, else widened. Few rows need unit stride.
+  // Keys [j, j + count) of K or V: where they lie if that is fp32 and in one page, else widened and gathered. Few rows need unit stride.
   Matrix block_of(const Tile& work, const Strided& from, std::int64_t j, std::int64_t count, std::int64_t columns) const {
-    if (from.dtype == ATTN_FP32 && (from.column == 1 || !work.few)) return {from.floats(work.b, work.kv_head, j), from.row, from.column};
-    widen_(from, from.at(work.b, work.kv_head, j), count, columns, work.room.wide);
+    if (from.dtype == ATTN_FP32 && (from.column == 1 || !work.few) && from.together(j) >= count) return {from.floats(work.b, work.kv_head, j), from.row, from.column};
+    for (std::int64_t n = 0; n < count;) {
+      const std::int64_t lines = std::min(from.together(j + n), count - n);
+      widen_(from, from.at(work.b, work.kv_head, j + n), lines, columns, work.room.wide + n * columns);
+      n += lines;
+    }
     return {work.room.wide, columns, 1};
   }
 
@@ -278,7 +282,7 @@ class Flash {
         has_mean = true;
         line = work.room.mean;
       }
-      attn::narrow_row(line, p_.head_dim_v, o_.at(work.b, work.h[n], work.i[n]), o_.column, o_.dtype);
+      if (!padding || !o_.only_real_rows()) attn::narrow_row(line, p_.head_dim_v, o_.at(work.b, work.h[n], work.i[n]), o_.column, o_.dtype);
       if (!lse_) continue;
       auto* lse = reinterpret_cast<float*>(static_cast<char*>(lse_->data) + lse_->byte_offset);
       lse[work.b * lse_->strides[0] + work.h[n] * lse_->strides[1] + work.i[n] * lse_->strides[2]] =

@@ -20,8 +20,8 @@ struct GpuRows {
         window_left(p.window_left),
         window_right(p.mask_kind == ATTN_MASK_CAUSAL ? 0 : p.window_right),
         bottom_right(p.alignment == ATTN_BOTTOM_RIGHT) {
-    lengths_q = data<std::int32_t>(tensors.lengths_q);
-    lengths_kv = data<std::int32_t>(tensors.lengths_kv);
+    lengths_q = ints(tensors.lengths_q);
+    lengths_kv = ints(tensors.lengths_kv);
     slopes = data<float>(tensors.alibi);
     if (slopes) slope_stride = tensors.alibi->strides[0];
     if (!tensors.mask) return;

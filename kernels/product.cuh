@@ -6,7 +6,7 @@
 namespace attn {
 
 // Row-major c (m, n) = a (m, k) b (k, n) for every batch entry and query head; `group` query heads share a matrix b. A view's row and column strides name the
-// matrix's own rows and columns: a transpose is a view with the two exchanged.
+// matrix's own rows and columns: a transpose is a view with the two exchanged. Keys that lie in pages are the rows of b, or its columns.
 struct Product {
   Strided a, b, c;
   std::int64_t m, n, k, batch, heads, group;
@@ -31,7 +31,7 @@ inline Product folded(Product p) {
   return p;
 }
 
-// Reads and writes any strides and any mixture of types, and knows lengths: padding, which may hold NaN, is not read, because 0 * NaN is NaN and no mask after
+// Reads and writes any strides and any mixture of types, ragged rows and pages, and knows lengths: padding, which may hold NaN, is not read, because 0 * NaN is NaN and no mask after
 // a product mends that. fp32 on plain FMA: 64 x 64 tiles, 16 deep, 4 x 4 a thread.
 struct Tile {
   static constexpr int side = 64, depth = 16, threads = 256, part = 4;
@@ -50,26 +50,44 @@ __device__ inline void store_from_float(char* data, std::int64_t index, int dtyp
   else reinterpret_cast<__nv_bfloat16*>(data)[index] = narrow<__nv_bfloat16>(value);
 }
 
-// Lines first .. of a matrix whose lines are `line` and whose depth is `step` elements apart, into tile[depth][line]; zeros past the ends.
-__device__ inline void load_tile(float (&tile)[Tile::depth][Tile::side + 1], const char* data, int dtype, std::int64_t line, std::int64_t step,
-                                 std::int64_t first, std::int64_t lines, std::int64_t from, std::int64_t depth) {
-  const bool along_depth = step == 1;  // neighbours in memory go to neighbouring threads
+// Where the elements of one axis lie: at even distances, or in the pages of one sequence.
+struct Even {
+  std::int64_t step;
+  __device__ std::int64_t operator()(std::int64_t n) const { return n * step; }
+};
+struct InPages {
+  const std::int32_t* pages;
+  std::int64_t page_step, step, page_size;
+  __device__ InPages(const Strided& view, std::int64_t b, std::int64_t key_step)
+      : pages(view.pages + b * view.pages_per_entry), page_step(view.batch), step(key_step), page_size(view.page_size) {}
+  __device__ std::int64_t operator()(std::int64_t n) const { return pages[n / page_size] * page_step + n % page_size * step; }
+};
+
+// Lines first .. of a matrix into tile[depth][line]; zeros past the ends. `along_depth`: neighbours of the depth are neighbours in memory.
+template <class Line, class Depth>
+__device__ void load_tile(float (&tile)[Tile::depth][Tile::side + 1], const char* data, int dtype, const Line& line, const Depth& step, bool along_depth,
+                          std::int64_t first, std::int64_t lines, std::int64_t from, std::int64_t depth) {
 #pragma unroll
   for (int round = 0; round < Tile::side * Tile::depth / Tile::threads; ++round) {
     const int n = round * Tile::threads + static_cast<int>(threadIdx.x);
     const int l = along_depth ? n / Tile::depth : n % Tile::side, d = along_depth ? n % Tile::depth : n / Tile::side;
-    tile[d][l] = first + l < lines && from + d < depth ? load_as_float(data, (first + l) * line + (from + d) * step, dtype) : 0.0f;
+    tile[d][l] = first + l < lines && from + d < depth ? load_as_float(data, line(first + l) + step(from + d), dtype) : 0.0f;
   }
 }
 
-// The block's tile of the product, limited to `lines` rows of a, `columns` columns of b and `depth`; the rest of c becomes rest(row).
-template <class Rest>
-__device__ void multiply(const Product& p, std::int64_t b, std::int64_t h, std::int64_t first_row, std::int64_t first_column, std::int64_t lines,
-                         std::int64_t columns, std::int64_t depth, const Rest& rest) {
-  __shared__ float left[Tile::depth][Tile::side + 1], right[Tile::depth][Tile::side + 1];
+struct TileRoom {
+  float left[Tile::depth][Tile::side + 1], right[Tile::depth][Tile::side + 1];
+};
+
+// The block's tile of the product, limited to `lines` rows of a, `columns` columns of b and `depth`; the rest of c becomes rest(row), where it has such rows.
+// `b_start`: element (0, 0) of matrix b, whose elements lie there by `b_row` and `b_column`.
+template <class Row, class Column, class Rest>
+__device__ void multiply(TileRoom& room, const Product& p, const Row& b_row, const Column& b_column, std::int64_t b_start, std::int64_t b, std::int64_t h,
+                         std::int64_t first_row, std::int64_t first_column, std::int64_t lines, std::int64_t columns, std::int64_t depth, const Rest& rest) {
+  auto& [left, right] = room;
   const char* a = p.a.data;
   const char* by = p.b.data;
-  const std::int64_t a_start = b * p.a.batch + h * p.a.head, b_start = b * p.b.batch + h / p.group * p.b.head;
+  const std::int64_t a_start = p.a.place(b, 0) + h * p.a.head;
   const auto bytes = [](int dtype) { return dtype == ATTN_FP32 ? 4 : 2; };
   a += a_start * bytes(p.a.dtype);
   by += b_start * bytes(p.b.dtype);
@@ -78,8 +96,8 @@ __device__ void multiply(const Product& p, std::int64_t b, std::int64_t h, std::
   constexpr int kApart = Tile::side / Tile::part;
   if (first_row < lines && first_column < columns)
     for (std::int64_t from = 0; from < depth; from += Tile::depth) {
-      load_tile(left, a, p.a.dtype, p.a.row, p.a.column, first_row, lines, from, depth);
-      load_tile(right, by, p.b.dtype, p.b.column, p.b.row, first_column, columns, from, depth);
+      load_tile(left, a, p.a.dtype, Even{p.a.row}, Even{p.a.column}, p.a.column == 1, first_row, lines, from, depth);
+      load_tile(right, by, p.b.dtype, b_column, b_row, p.b.row == 1, first_column, columns, from, depth);
       __syncthreads();
 #pragma unroll
       for (int d = 0; d < Tile::depth; ++d)
@@ -89,13 +107,13 @@ __device__ void multiply(const Product& p, std::int64_t b, std::int64_t h, std::
           for (int n = 0; n < Tile::part; ++n) sums[m][n] += left[d][row + m * kApart] * right[d][column + n * kApart];
       __syncthreads();
     }
-  const std::int64_t c_start = b * p.c.batch + h * p.c.head;
+  const std::int64_t c_start = p.c.place(b, 0) + h * p.c.head, rows = p.c.starts ? p.c.starts[b + 1] - p.c.starts[b] : p.m;
 #pragma unroll
   for (int m = 0; m < Tile::part; ++m)
 #pragma unroll
     for (int n = 0; n < Tile::part; ++n) {
       const std::int64_t i = first_row + row + m * kApart, j = first_column + column + n * kApart;
-      if (i < p.m && j < p.n)
+      if (i < rows && j < p.n)
         store_from_float(p.c.data, c_start + i * p.c.row + j * p.c.column, p.c.dtype, i < lines && j < columns ? sums[m][n] : rest(i));
     }
 }
@@ -117,16 +135,28 @@ inline std::int64_t tiles_of(const Product& p) { return p.batch * p.heads * divi
 
 // scores = q k^T; 0 for padding on either side.
 __global__ void __launch_bounds__(Tile::threads) attn_chain_gemm_qk(Product p, GpuRows rows) {
+  __shared__ TileRoom room;
   const TilePlace at(p);
-  multiply(p, at.b, at.h, at.row, at.column, rows.queries(at.b), rows.keys(at.b), p.k, [](std::int64_t) { return 0.0f; });
+  const auto product = [&](const auto& key, std::int64_t start) {
+    multiply(room, p, Even{p.b.row}, key, start + at.h / p.group * p.b.head, at.b, at.h, at.row, at.column, rows.queries(at.b), rows.keys(at.b), p.k,
+             [](std::int64_t) { return 0.0f; });
+  };
+  if (p.b.pages) product(InPages(p.b, at.b, p.b.column), 0);
+  else product(Even{p.b.column}, p.b.starts ? p.b.starts[at.b] * p.b.column : at.b * p.b.batch);
 }
 
 // o = probabilities v; 0 for padding rows. A sequence without keys has dead rows only.
 __global__ void __launch_bounds__(Tile::threads) attn_chain_gemm_pv(Product p, GpuRows rows, int dead_rows) {
+  __shared__ TileRoom room;
   const TilePlace at(p);
   const std::int64_t queries = rows.queries(at.b), keys = rows.keys(at.b);
   const float nothing = dead_rows == ATTN_DEAD_NAN ? NAN : 0.0f;
-  multiply(p, at.b, at.h, at.row, at.column, keys > 0 ? queries : 0, p.n, keys, [=](std::int64_t i) { return i < queries ? nothing : 0.0f; });
+  const auto product = [&](const auto& key, std::int64_t start) {
+    multiply(room, p, key, Even{p.b.column}, start + at.h / p.group * p.b.head, at.b, at.h, at.row, at.column, keys > 0 ? queries : 0, p.n, keys,
+             [=](std::int64_t i) { return i < queries ? nothing : 0.0f; });
+  };
+  if (p.b.pages) product(InPages(p.b, at.b, p.b.row), 0);
+  else product(Even{p.b.row}, p.b.place(at.b, 0));
 }
 
 }  // namespace attn

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "abi/attn_dtype.hpp"
+#include "abi/attn_host_device.hpp"
 #include "abi/attn_kernel.hpp"
 
 namespace attn {
@@ -15,11 +16,19 @@ namespace attn {
 inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// A (batch, heads, seq, head_dim) tensor in any strides, in elements.
+inline const std::int32_t* ints(const DLTensor* tensor) {
+  return tensor ? reinterpret_cast<const std::int32_t*>(static_cast<const char*>(tensor->data) + tensor->byte_offset) : nullptr;
+}
+
+// A (batch, heads, seq, head_dim) tensor in any strides, in elements; ragged, (tokens, heads, head_dim); or in pages, (pages, heads, page, head_dim). The
+// tables are read when asked for, because their contents may change between calls; rows past a sequence's length lie nowhere in the last two.
 struct Strided {
   char* data = nullptr;
   std::int32_t dtype = ATTN_FP32;
-  std::int64_t batch = 0, head = 0, row = 0, column = 0;
+  std::int64_t batch = 0, head = 0, row = 0, column = 0;  // batch: of a tensor in pages, from page to page
+  const std::int32_t* starts = nullptr;                   // ragged: (batch + 1)
+  const std::int32_t* pages = nullptr;                    // (batch, pages_per_entry)
+  std::int64_t pages_per_entry = 0, page_size = 0;
 
   Strided() = default;
   Strided(const DLTensor& tensor, std::int32_t type)
@@ -33,10 +42,47 @@ struct Strided {
   Strided(float* dense, std::int64_t heads, std::int64_t rows, std::int64_t columns)
       : data(reinterpret_cast<char*>(dense)), batch(heads * rows * columns), head(rows * columns), row(columns), column(1) {}
 
+  // q and o, k and v of a problem.
+  static Strided of_queries(const DLTensor& tensor, const attn_problem& problem, const attn_tensors& tensors) {
+    return problem.layout == ATTN_THD ? ragged(tensor, problem.dtype, tensors.starts_q) : Strided(tensor, problem.dtype);
+  }
+  static Strided of_keys(const DLTensor& tensor, const attn_problem& problem, const attn_tensors& tensors) {
+    if (problem.page_size == 0) return problem.layout == ATTN_THD ? ragged(tensor, problem.dtype_kv, tensors.starts_kv) : Strided(tensor, problem.dtype_kv);
+    if (!tensors.page_table) throw std::runtime_error("the problem has a page_size and no page_table");
+    Strided view(tensor, problem.dtype_kv);
+    view.pages = ints(tensors.page_table);
+    view.pages_per_entry = tensors.page_table->strides[0];
+    view.page_size = problem.page_size;
+    return view;
+  }
+
+  // Element (b, 0, s, 0).
+  ATTN_HOST_DEVICE std::int64_t place(std::int64_t b, std::int64_t s) const {
+    if (pages) return pages[b * pages_per_entry + s / page_size] * batch + s % page_size * row;
+    return (starts ? starts[b] * row : b * batch) + s * row;
+  }
+  // Rows from s on that follow each other at the distance `row`, s included.
+  std::int64_t together(std::int64_t s) const { return pages ? page_size - s % page_size : std::numeric_limits<std::int64_t>::max(); }
+  // Rows past a sequence's length have no place.
+  bool only_real_rows() const { return starts || pages; }
+
   char* at(std::int64_t b, std::int64_t h, std::int64_t s) const {
-    return data + (b * batch + h * head + s * row) * static_cast<std::int64_t>(element_bytes(dtype));
+    return data + (place(b, s) + h * head) * static_cast<std::int64_t>(element_bytes(dtype));
   }
   float* floats(std::int64_t b, std::int64_t h, std::int64_t s) const { return reinterpret_cast<float*>(at(b, h, s)); }
+
+ private:
+  static Strided ragged(const DLTensor& tensor, std::int32_t type, const DLTensor* starts) {
+    if (!starts) throw std::runtime_error("the layout is thd and a table of starts is missing");
+    Strided view;
+    view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+    view.dtype = type;
+    view.head = tensor.strides[1];
+    view.row = tensor.strides[0];
+    view.column = tensor.strides[2];
+    view.starts = ints(starts);
+    return view;
+  }
 };
 
 // Widens `count` elements of `dtype`, `stride` elements apart, into a dense row.
@@ -76,9 +122,6 @@ struct Keys {
 class Rows {
  public:
   Rows(const attn_problem& problem, const attn_tensors& tensors) : p_(problem) {
-    const auto ints = [](const DLTensor* tensor) {
-      return tensor ? reinterpret_cast<const std::int32_t*>(static_cast<const char*>(tensor->data) + tensor->byte_offset) : nullptr;
-    };
     lengths_q_ = ints(tensors.lengths_q);
     lengths_kv_ = ints(tensors.lengths_kv);
     if (tensors.alibi) {

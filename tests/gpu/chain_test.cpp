@@ -116,6 +116,20 @@ TEST_F(Chain, LengthsWithEmptySequencesAndPoisonedPadding) {
       }
 }
 
+// R41, where rows follow each other and where keys lie in pages; what belongs to nobody is NaN.
+TEST_F(Chain, RaggedAndPagedWithEmptySequences) {
+  for (const std::int32_t dtype : {ATTN_FP32, ATTN_BF16})
+    for (const std::int32_t layout : {ATTN_BHSD, ATTN_THD})
+      for (const std::int64_t page_size : {0, 1, 16, 64})
+        for (const Mask mask : {Mask::none, Mask::causal}) {
+          check({.batch = 4, .heads = 9, .heads_kv = 3, .seq_q = 1, .seq_kv = 5, .head_dim = 64, .dtype = dtype, .layout = layout, .page_size = page_size, .mask = mask,
+                 .alignment = ATTN_BOTTOM_RIGHT, .lengths_q = {0, 1, 0, 1}, .lengths_kv = {0, 3, 0, 5}});
+          check({.batch = 2, .seq_q = 2, .seq_kv = 2, .dtype = dtype, .layout = layout, .page_size = page_size, .mask = mask, .lengths_q = {0, 0}, .lengths_kv = {0, 0}});
+          check({.batch = 3, .heads = 4, .heads_kv = 2, .seq_q = 70, .seq_kv = 130, .dtype = dtype, .layout = layout, .page_size = page_size, .mask = mask,
+                 .alignment = ATTN_BOTTOM_RIGHT, .lengths_q = {70, 1, 33}, .lengths_kv = {65, 130, 1}});
+        }
+}
+
 TEST_F(Chain, DeadRowsFollowThePolicy) {
   for (const std::int32_t policy : {ATTN_DEAD_ZERO, ATTN_DEAD_NAN, ATTN_DEAD_MEAN})
     for (const std::int32_t dtype : {ATTN_FP32, ATTN_BF16}) {
@@ -142,7 +156,7 @@ TEST_F(Chain, StridesAndMixedTypes) {
 TEST_F(Chain, RandomProblems) {
   std::mt19937 random(2024);
   const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
-  for (int n = 0; n < 80; ++n) {
+  for (int n = 0; n < 110; ++n) {
     Spec s;
     s.seed = static_cast<unsigned>(n);
     s.batch = 1 + below(3);
@@ -172,6 +186,16 @@ TEST_F(Chain, RandomProblems) {
       for (std::int64_t b = 0; b < s.batch; ++b) s.lengths_q.push_back(static_cast<std::int32_t>(below(static_cast<std::uint32_t>(s.seq_q + 1))));
     if (below(4) == 0)
       for (std::int64_t b = 0; b < s.batch; ++b) s.lengths_kv.push_back(static_cast<std::int32_t>(below(static_cast<std::uint32_t>(s.seq_kv + 1))));
+    if (n >= 80) {
+      s.layout = below(2) ? ATTN_THD : s.layout;
+      s.page_size = below(2) ? 1 + below(70) : 0;
+      const auto some = [&](std::vector<std::int32_t>& lengths, std::int64_t longest) {
+        for (std::int64_t b = static_cast<std::int64_t>(lengths.size()); b < s.batch; ++b)
+          lengths.push_back(static_cast<std::int32_t>(below(static_cast<std::uint32_t>(longest + 1))));
+      };
+      some(s.lengths_q, s.seq_q);
+      some(s.lengths_kv, s.seq_kv);
+    }
     s.dead_rows = static_cast<std::int32_t>(below(3));
     if (below(4) == 0) s.q = static_cast<Stride>(below(4));
     if (below(4) == 0) s.k = static_cast<Stride>(below(4));

@@ -67,8 +67,8 @@ const attn_backend& must_find(const char* file, const char* name) {
 GpuSession::GpuSession(const attn_backend& backend, Problem& problem, std::vector<const char*> options) : backend_(backend), problem_(problem) {
   if (problem.problem().needs & ~backend.can) throw std::runtime_error("the problem needs what the backend cannot");
   must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  const std::unique_ptr<Tensor>* all[] = {&problem.packed, &problem.q,     &problem.k,         &problem.v,         &problem.o,
-                                          &problem.lse,    &problem.mask,  &problem.alibi,     &problem.lengths_q, &problem.lengths_kv};
+  const std::unique_ptr<Tensor>* all[] = {&problem.packed, &problem.q,         &problem.k,          &problem.v,        &problem.o,         &problem.lse, &problem.mask,
+                                          &problem.alibi,  &problem.lengths_q, &problem.lengths_kv, &problem.starts_q, &problem.starts_kv, &problem.page_table};
   for (const auto* tensor : all) {
     if (!*tensor) continue;
     const auto& bytes = (*tensor)->bytes();
@@ -76,7 +76,8 @@ GpuSession::GpuSession(const attn_backend& backend, Problem& problem, std::vecto
     must(cudaMemcpy(memory->data(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
   }
   tensors_ = problem.tensors();
-  for (DLTensor** tensor : {&tensors_.q, &tensors_.k, &tensors_.v, &tensors_.o, &tensors_.lse, &tensors_.mask, &tensors_.alibi, &tensors_.lengths_q, &tensors_.lengths_kv}) {
+  for (DLTensor** tensor : {&tensors_.q, &tensors_.k, &tensors_.v, &tensors_.o, &tensors_.lse, &tensors_.mask, &tensors_.alibi, &tensors_.lengths_q, &tensors_.lengths_kv,
+                            &tensors_.starts_q, &tensors_.starts_kv, &tensors_.page_table}) {
     if (!*tensor) continue;
     DLTensor& shown = shown_[*tensor] = **tensor;
     for (const auto& [owner, memory] : memory_) {

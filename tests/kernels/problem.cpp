@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <sstream>
 #include <stdexcept>
@@ -53,7 +54,7 @@ std::string to_string(const Spec& s) {
       << (s.head_dim_v ? s.head_dim_v : s.head_dim) << " dtype " << s.dtype << "." << s.dtype_kv.value_or(s.dtype) << " layout " << s.layout << " mask "
       << static_cast<int>(s.mask) << "/" << static_cast<int>(s.pattern) << " full " << s.mask_batch << s.mask_head << s.mask_row << s.mask_column << " align "
       << s.alignment << " window " << s.window_left << "," << s.window_right << " softcap " << s.softcap << " scale " << s.scale.value_or(NAN) << " slopes "
-      << s.slopes.size() << " dead " << s.dead_rows << " strides " << word(s.q) << " " << word(s.k) << " " << word(s.v) << " " << word(s.o) << " lengths";
+      << s.slopes.size() << " dead " << s.dead_rows << " pages " << s.page_size << " strides " << word(s.q) << " " << word(s.k) << " " << word(s.v) << " " << word(s.o) << " lengths";
   for (const auto n : s.lengths_q) out << " q" << n;
   for (const auto n : s.lengths_kv) out << " k" << n;
   out << " seed " << s.seed;
@@ -64,7 +65,24 @@ Tensor::Tensor(std::vector<std::int64_t> shape, std::vector<std::int64_t> stride
     : shape_(std::move(shape)), strides_(std::move(strides)), dtype_(dtype) {
   std::int64_t last = 0;
   for (std::size_t i = 0; i < shape_.size(); ++i) last += (shape_[i] - 1) * strides_[i];
-  bytes_.assign(static_cast<std::size_t>((last + 1 + extra_elements + 2 * kRedZone) * size_of(dtype)), 0xff);
+  allocate(last + 1 + extra_elements);
+}
+
+Tensor::Tensor(std::vector<std::int64_t> shape, std::array<std::int64_t, 2> strides, std::int32_t dtype, std::vector<std::int64_t> rows,
+               std::vector<std::int64_t> shown_shape, std::vector<std::int64_t> shown_strides)
+    : shape_(std::move(shape)), strides_({0, strides[0], 0, strides[1]}), rows_(std::move(rows)), shown_shape_(std::move(shown_shape)),
+      shown_strides_(std::move(shown_strides)), dtype_(dtype) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < shown_shape_.size(); ++i) last += (shown_shape_[i] - 1) * shown_strides_[i];
+  allocate(std::max<std::int64_t>(last, 0) + 1);
+  dl_.ndim = static_cast<std::int32_t>(shown_shape_.size());
+  dl_.shape = shown_shape_.data();
+  dl_.strides = shown_strides_.data();
+}
+
+void Tensor::allocate(std::int64_t elements) {
+  const std::int32_t dtype = dtype_;
+  bytes_.assign(static_cast<std::size_t>((elements + 2 * kRedZone) * size_of(dtype)), 0xff);
   // Half of the way in by byte_offset, so that a backend which ignores it reads NaN.
   dl_.data = bytes_.data() + kRedZone / 2 * size_of(dtype);
   dl_.byte_offset = static_cast<std::uint64_t>(kRedZone / 2 * size_of(dtype));
@@ -84,6 +102,7 @@ void Tensor::show(const Tensor& other, std::int64_t first_element, std::vector<s
 
 std::int64_t Tensor::offset(std::span<const std::int64_t> index) const {
   std::int64_t at = kRedZone;
+  if (!rows_.empty()) return at + rows_[static_cast<std::size_t>(index[0] * shape_[2] + index[2])] + index[1] * strides_[1] + index[3] * strides_[3];
   for (std::size_t i = 0; i < index.size(); ++i) at += index[i] * strides_[i];
   return at;
 }
@@ -117,6 +136,7 @@ void Tensor::each_index(const std::function<void(const std::vector<std::int64_t>
 bool Tensor::untouched_outside() const {
   std::vector<unsigned char> rest = bytes_;
   each_index([&](const std::vector<std::int64_t>& index) {
+    if (index.size() == 4 && !has(index[0], index[2])) return;
     std::memset(rest.data() + offset(index) * size_of(dtype_), 0xff, static_cast<std::size_t>(size_of(dtype_)));
   });
   for (const unsigned char byte : rest)
@@ -124,36 +144,107 @@ bool Tensor::untouched_outside() const {
   return true;
 }
 
-Problem::Problem(const Spec& given) : spec_(given), name_(to_string(given)) {
-  Spec& s = spec_;
-  if (!s.heads_kv) s.heads_kv = s.heads;
-  if (!s.head_dim_v) s.head_dim_v = s.head_dim;
+std::unique_ptr<Tensor> Problem::ragged(std::int64_t heads, std::int64_t rows, std::int64_t columns, std::int32_t dtype, Stride kind,
+                                        const std::vector<std::int32_t>& lengths) {
+  std::int64_t tokens = 0;
+  for (const std::int32_t length : lengths) tokens += length;
+  std::vector<std::int64_t> strides = strides_of(ATTN_BSHD, kind, 1, heads, tokens, columns), table(static_cast<std::size_t>(spec_.batch * rows), -1);
+  if (heads == 1 && kind == Stride::expanded) strides = strides_of(ATTN_BSHD, Stride::dense, 1, heads, tokens, columns);
+  std::int64_t token = 0;
+  for (std::int64_t b = 0; b < spec_.batch; ++b)
+    for (std::int64_t i = 0; i < lengths.at(static_cast<std::size_t>(b)); ++i) table[static_cast<std::size_t>(b * rows + i)] = token++ * strides[2];
+  return std::make_unique<Tensor>(std::vector{spec_.batch, heads, rows, columns}, std::array{strides[1], strides[3]}, dtype, table,
+                                  std::vector{tokens, heads, columns}, std::vector{strides[2], strides[1], strides[3]});
+}
+
+std::unique_ptr<Tensor> Problem::paged(std::int64_t columns, std::int32_t dtype, Stride kind) {
+  const Spec& s = spec_;
+  if (s.heads_kv == 1 && kind == Stride::expanded) kind = Stride::dense;
+  const std::vector<std::int64_t> strides = strides_of(s.layout, kind, page_count_, s.heads_kv, s.page_size, columns);
+  std::vector<std::int64_t> table(static_cast<std::size_t>(s.batch * s.seq_kv), -1);
+  for (std::int64_t b = 0; b < s.batch; ++b)
+    for (std::int64_t j = 0; j < keys(b); ++j)
+      table[static_cast<std::size_t>(b * s.seq_kv + j)] =
+          pages_[static_cast<std::size_t>(b * pages_per_entry_ + j / s.page_size)] * strides[0] + j % s.page_size * strides[2];
+  return std::make_unique<Tensor>(std::vector{s.batch, s.heads_kv, s.seq_kv, columns}, std::array{strides[1], strides[3]}, dtype, table,
+                                  std::vector{page_count_, s.heads_kv, s.page_size, columns}, strides);
+}
+
+void Problem::make_operands() {
+  const Spec& s = spec_;
   const std::int32_t dtype_kv = s.dtype_kv.value_or(s.dtype);
   if (s.layout == ATTN_PACKED_QKV) {
     // (batch, seq, heads + 2 heads_kv, head_dim): one buffer, three views.
     const std::int64_t all = s.heads + 2 * s.heads_kv, d = s.head_dim;
     packed = std::make_unique<Tensor>(std::vector{s.batch, s.seq_q, all, d}, std::vector{s.seq_q * all * d, all * d, d, std::int64_t{1}}, s.dtype);
   }
-  const auto make = [&](std::unique_ptr<Tensor>& tensor, std::int64_t heads, std::int64_t rows, std::int64_t columns, std::int32_t dtype, Stride kind) {
-    tensor = std::make_unique<Tensor>(std::vector{s.batch, heads, rows, columns}, strides_of(s.layout, kind, s.batch, heads, rows, columns), dtype);
+  if (s.page_size > 0) {
+    const auto pages_of = [&](std::int64_t b) { return (keys(b) + s.page_size - 1) / s.page_size; };
+    for (std::int64_t b = 0; b < s.batch; ++b) {
+      pages_per_entry_ = std::max(pages_per_entry_, pages_of(b));
+      page_count_ += pages_of(b);
+    }
+    std::vector<std::int32_t> order(static_cast<std::size_t>(page_count_));
+    std::iota(order.begin(), order.end(), 0);
+    std::mt19937 random(s.seed + 5);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+    pages_.assign(static_cast<std::size_t>(s.batch * pages_per_entry_), static_cast<std::int32_t>(page_count_));  // the last page is nobody's
+    for (std::int64_t b = 0; b < s.batch; ++b)
+      for (std::int64_t n = 0; n < pages_of(b); ++n, order.pop_back()) pages_[static_cast<std::size_t>(b * pages_per_entry_ + n)] = order.back();
+    ++page_count_;
+  }
+  const auto dense = [&](std::int64_t heads, std::int64_t rows, std::int64_t columns, std::int32_t dtype, Stride kind) {
+    return std::make_unique<Tensor>(std::vector{s.batch, heads, rows, columns}, strides_of(s.layout, kind, s.batch, heads, rows, columns), dtype);
   };
-  make(q, s.heads, s.seq_q, s.head_dim, s.dtype, s.q);
-  make(k, s.heads_kv, s.seq_kv, s.head_dim, dtype_kv, s.k);
-  make(v, s.heads_kv, s.seq_kv, s.head_dim_v, dtype_kv, s.v);
-  make(o, s.heads, s.seq_q, s.head_dim_v, s.dtype, s.o);
+  const auto of_queries = [&](std::int64_t columns, Stride kind) {
+    return s.layout == ATTN_THD ? ragged(s.heads, s.seq_q, columns, s.dtype, kind, s.lengths_q) : dense(s.heads, s.seq_q, columns, s.dtype, kind);
+  };
+  const auto of_keys = [&](std::int64_t columns, Stride kind) {
+    if (s.page_size > 0) return paged(columns, dtype_kv, kind);
+    return s.layout == ATTN_THD ? ragged(s.heads_kv, s.seq_kv, columns, dtype_kv, kind, s.lengths_kv) : dense(s.heads_kv, s.seq_kv, columns, dtype_kv, kind);
+  };
+  q = of_queries(s.head_dim, s.q);
+  k = of_keys(s.head_dim, s.k);
+  v = of_keys(s.head_dim_v, s.v);
+  o = of_queries(s.head_dim_v, s.o);
   if (s.lse)
     lse = std::make_unique<Tensor>(std::vector{s.batch, s.heads, s.seq_q}, std::vector{s.heads * s.seq_q, s.seq_q, std::int64_t{1}}, ATTN_FP32);
-  const auto make_lengths = [&](std::unique_ptr<Tensor>& tensor, const std::vector<std::int32_t>& lengths) {
-    if (lengths.empty()) return;
-    tensor = std::make_unique<Tensor>(std::vector{s.batch}, std::vector<std::int64_t>{1}, kInt32);
-    for (std::int64_t b = 0; b < s.batch; ++b) tensor->set({b}, lengths.at(static_cast<std::size_t>(b)));
+}
+
+void Problem::make_tables() {
+  const Spec& s = spec_;
+  const auto integers = [](const std::vector<std::int32_t>& values, std::vector<std::int64_t> shape) {
+    std::vector<std::int64_t> strides(shape.size(), 1);
+    for (std::size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * shape[axis];
+    auto tensor = std::make_unique<Tensor>(std::move(shape), std::move(strides), kInt32);
+    std::size_t next = 0;
+    if (!values.empty()) tensor->each_index([&](const std::vector<std::int64_t>& index) { tensor->set(index, values.at(next++)); });
+    return tensor;
   };
-  make_lengths(lengths_q, s.lengths_q);
-  make_lengths(lengths_kv, s.lengths_kv);
-  if (!s.slopes.empty()) {
-    alibi = std::make_unique<Tensor>(std::vector{s.heads}, std::vector<std::int64_t>{1}, ATTN_FP32);
-    for (std::int64_t h = 0; h < s.heads; ++h) alibi->set({h}, s.slopes.at(static_cast<std::size_t>(h)));
+  const auto starts = [](const std::vector<std::int32_t>& lengths) {
+    std::vector<std::int32_t> result{0};
+    for (const std::int32_t length : lengths) result.push_back(result.back() + length);
+    return result;
+  };
+  if (!s.lengths_q.empty()) lengths_q = integers(s.lengths_q, {s.batch});
+  if (!s.lengths_kv.empty()) lengths_kv = integers(s.lengths_kv, {s.batch});
+  if (s.layout == ATTN_THD) {
+    starts_q = integers(starts(s.lengths_q), {s.batch + 1});
+    if (s.page_size == 0) starts_kv = integers(starts(s.lengths_kv), {s.batch + 1});
   }
+  if (s.page_size > 0) page_table = integers(pages_, {s.batch, pages_per_entry_});
+  if (s.slopes.empty()) return;
+  alibi = std::make_unique<Tensor>(std::vector{s.heads}, std::vector<std::int64_t>{1}, ATTN_FP32);
+  for (std::int64_t h = 0; h < s.heads; ++h) alibi->set({h}, s.slopes.at(static_cast<std::size_t>(h)));
+}
+
+Problem::Problem(const Spec& given) : spec_(given), name_(to_string(given)) {
+  Spec& s = spec_;
+  if (!s.heads_kv) s.heads_kv = s.heads;
+  if (!s.head_dim_v) s.head_dim_v = s.head_dim;
+  const std::int32_t dtype_kv = s.dtype_kv.value_or(s.dtype);
+  make_operands();
+  make_tables();
   if (s.mask == Mask::boolean || s.mask == Mask::additive) make_mask();
 
   std::mt19937 random(s.seed);
@@ -180,6 +271,7 @@ Problem::Problem(const Spec& given) : spec_(given), name_(to_string(given)) {
   problem_.window_left = s.window_left;
   problem_.window_right = s.window_right;
   problem_.softcap = s.softcap;
+  problem_.page_size = s.page_size;
   problem_.scale = s.scale.value_or(1.0 / std::sqrt(static_cast<double>(s.head_dim)));
   problem_.dead_rows = s.dead_rows;
   problem_.pass = ATTN_FORWARD;
@@ -196,7 +288,8 @@ Problem::Problem(const Spec& given) : spec_(given), name_(to_string(given)) {
   need(!s.slopes.empty(), ATTN_CAN_ALIBI);
   need(s.mask == Mask::boolean, ATTN_CAN_MASK_BOOL);
   need(s.mask == Mask::additive, ATTN_CAN_MASK_ADDITIVE);
-  need(lengths_q || lengths_kv, ATTN_CAN_LENGTHS);
+  need(lengths_q || lengths_kv, s.layout == ATTN_THD ? ATTN_CAN_RAGGED : ATTN_CAN_LENGTHS);
+  need(s.page_size > 0, ATTN_CAN_PAGED);
   need(s.q != Stride::dense || s.k != Stride::dense || s.v != Stride::dense || s.o != Stride::dense, ATTN_CAN_STRIDED);
   need(s.lse, ATTN_CAN_LSE);
 
@@ -211,6 +304,9 @@ Problem::Problem(const Spec& given) : spec_(given), name_(to_string(given)) {
   tensors_.alibi = dl(alibi);
   tensors_.lengths_q = dl(lengths_q);
   tensors_.lengths_kv = dl(lengths_kv);
+  tensors_.starts_q = dl(starts_q);
+  tensors_.starts_kv = dl(starts_kv);
+  tensors_.page_table = dl(page_table);
   if (packed) {
     // The backend sees views into one buffer; q, k and v keep their values for the reference.
     const auto view = [&](Tensor& tensor, std::int64_t first_head) {

@@ -1,6 +1,7 @@
 #pragma once
 // One attention problem in memory, made to catch faults: every byte that a backend must not read is NaN, every byte that it must not write is watched.
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,7 +21,8 @@ struct Spec {
   std::int64_t batch = 1, heads = 2, heads_kv = 0, seq_q = 5, seq_kv = 7, head_dim = 8, head_dim_v = 0;  // 0: like heads, head_dim
   std::int32_t dtype = ATTN_FP32;
   std::optional<std::int32_t> dtype_kv = {};
-  std::int32_t layout = ATTN_BHSD;
+  std::int32_t layout = ATTN_BHSD;  // ATTN_THD: lengths_q and lengths_kv are set
+  std::int64_t page_size = 0;       // of k and v, which then need lengths_kv; their pages lie in no order
   Mask mask = Mask::none;
   Pattern pattern = Pattern::random;
   bool mask_batch = false, mask_head = false, mask_row = true, mask_column = true;  // false: size 1, broadcast
@@ -47,8 +49,14 @@ class Tensor {
   Tensor& operator=(const Tensor&) = delete;
 
   DLTensor* dl() { return &dl_; }
+  // (batch, heads, seq, head_dim) whose row (batch, seq) begins at rows[batch * seq + .] and exists nowhere when that is -1; dl() describes the storage, of
+  // which `strides` are those of heads and head_dim.
+  Tensor(std::vector<std::int64_t> shape, std::array<std::int64_t, 2> strides, std::int32_t dtype, std::vector<std::int64_t> rows,
+         std::vector<std::int64_t> shown_shape, std::vector<std::int64_t> shown_strides);
+
   // From now on dl() describes a view into `other`; get and set keep using this tensor's own bytes.
   void show(const Tensor& other, std::int64_t first_element, std::vector<std::int64_t> strides);
+  bool has(std::int64_t b, std::int64_t s) const { return rows_.empty() || rows_[static_cast<std::size_t>(b * shape_[2] + s)] >= 0; }
   double get(std::initializer_list<std::int64_t> index) const { return get(std::span(index.begin(), index.size())); }
   double get(std::span<const std::int64_t> index) const;
   void set(std::initializer_list<std::int64_t> index, double value) { set(std::span(index.begin(), index.size()), value); }
@@ -61,8 +69,9 @@ class Tensor {
   void each_index(const std::function<void(const std::vector<std::int64_t>&)>& body) const;
 
  private:
+  void allocate(std::int64_t elements);
   std::int64_t offset(std::span<const std::int64_t> index) const;
-  std::vector<std::int64_t> shape_, strides_, shown_strides_;
+  std::vector<std::int64_t> shape_, strides_, rows_, shown_shape_, shown_strides_;
   std::int32_t dtype_ = ATTN_FP32;
   std::vector<unsigned char> bytes_;
   DLTensor dl_{};
@@ -76,7 +85,7 @@ class Problem {
   const attn_problem& problem() const { return problem_; }
   const attn_tensors& tensors() const { return tensors_; }
 
-  std::unique_ptr<Tensor> q, k, v, o, lse, mask, alibi, lengths_q, lengths_kv, packed;
+  std::unique_ptr<Tensor> q, k, v, o, lse, mask, alibi, lengths_q, lengths_kv, starts_q, starts_kv, page_table, packed;
 
   std::int64_t queries(std::int64_t b) const;
   std::int64_t keys(std::int64_t b) const;
@@ -88,8 +97,14 @@ class Problem {
 
  private:
   void fill_input(Tensor& tensor, const Fill& fill, bool queries_axis);
+  void make_operands();
+  std::unique_ptr<Tensor> ragged(std::int64_t heads, std::int64_t rows, std::int64_t columns, std::int32_t dtype, Stride kind, const std::vector<std::int32_t>& lengths);
+  std::unique_ptr<Tensor> paged(std::int64_t columns, std::int32_t dtype, Stride kind);
+  void make_tables();
   void make_mask();
   Spec spec_;
+  std::vector<std::int32_t> pages_;     // (batch, pages of the longest)
+  std::int64_t pages_per_entry_ = 0, page_count_ = 0;
   std::string name_;
   attn_problem problem_{};
   attn_tensors tensors_{};
