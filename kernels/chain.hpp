@@ -10,6 +10,8 @@
 //   math           [cpu_cast_q cpu_cast_k cpu_cast_v] cpu_scale_q cpu_scale_k [cpu_mask_build] cpu_gemm_qk [cpu_softcap] [cpu_alibi] [cpu_mask_add]
 //                  cpu_is_neginf cpu_softmax cpu_all_masked cpu_where cpu_gemm_pv [cpu_cast_o]
 //
+// With dropout, cpu_dropout before cpu_gemm_pv. The backward pass follows with the operations of chain_backward.hpp; a call of it alone makes the probabilities
+// again, as activation checkpointing does. naive_inplace has none.
 // cpu_cast_*: 16-bit to fp32 and back. cpu_copy_q, _k, _v, _o: an fp32 tensor whose strides BLAS cannot read or write, or whose keys lie in pages, goes through
 // a dense copy; ragged ones are read where they lie.
 // The fill exists when the case is causal, has a window, a bool mask or lengths of keys. All arithmetic is fp32; a query head reads its KV head in place.
@@ -18,6 +20,7 @@
 #include <thread>
 
 #include "blas.hpp"
+#include "chain_backward.hpp"
 #include "chain_rows.hpp"
 #include "threads.hpp"
 
@@ -37,11 +40,14 @@ class Chain {
   static constexpr std::uint64_t kCan =
       ATTN_CAN_FP32 | ATTN_CAN_FP16 | ATTN_CAN_BF16 | ATTN_CAN_MIXED_KV | ATTN_CAN_GQA | ATTN_CAN_HEAD_DIM_V | ATTN_CAN_CAUSAL | ATTN_CAN_ALIGN_TOP_LEFT |
       ATTN_CAN_ALIGN_BOTTOM_RIGHT | ATTN_CAN_WINDOW | ATTN_CAN_SOFTCAP | ATTN_CAN_SCALE | ATTN_CAN_ALIBI | ATTN_CAN_MASK_BOOL | ATTN_CAN_MASK_ADDITIVE |
-      ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED | ATTN_CAN_PAGED | ATTN_CAN_DETERMINISTIC | ATTN_CAN_STRIDED | ATTN_CAN_DEAD_ZERO | ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE;
+      ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED | ATTN_CAN_PAGED | ATTN_CAN_DETERMINISTIC | ATTN_CAN_STRIDED | ATTN_CAN_DEAD_ZERO |
+      ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE | ATTN_CAN_BACKWARD | ATTN_CAN_DROPOUT;
 
   static Support supports(const attn_problem& problem, const attn_device_facts& device, Route route, const Plants& plants = {}) {
     for (const std::int64_t size : {problem.seq_q, problem.seq_kv, problem.head_dim, problem.head_dim_v})
       if (size > INT_MAX) throw Unsupported("BLAS counts in 32 bits, this case has a side of " + std::to_string(size));
+    if (route == Route::naive_inplace && problem.pass != ATTN_FORWARD)
+      throw Unsupported("naive_inplace has no backward pass: masking and softmax in place overwrite the scores that autograd needs; naive and math have one");
     Arena count;
     Buffers(count, problem, route, plants);
     return fitting(count.used(), device);
@@ -56,7 +62,9 @@ class Chain {
         k_(Strided::of_keys(*tensors.k, problem, tensors)),
         v_(Strided::of_keys(*tensors.v, problem, tensors)),
         o_(Strided::of_queries(*tensors.o, problem, tensors)),
-        threads_(threads_of(device)) {
+        threads_(threads_of(device)),
+        dropout_(problem),
+        backward_(problem, tensors, rows_, threads_) {
     if (tensors.lse) {
       lse_ = reinterpret_cast<float*>(static_cast<char*>(tensors.lse->data) + tensors.lse->byte_offset);
       std::copy_n(tensors.lse->strides, 3, lse_strides_);
@@ -79,11 +87,19 @@ class Chain {
     const bool in_place = leading(o_, p_.seq_q, p_.head_dim_v).order == CblasNoTrans && leading(o_, p_.seq_q, p_.head_dim_v).dimension > 0;
     const Strided o = in_place ? o_ : Strided(buffers.o, p_.heads, p_.seq_q, p_.head_dim_v);
 
+    forward_ = call.pass != ATTN_CALL_BACKWARD;
+    kept_ = &buffers.gradients;
     scores_ = buffers.scores;
     if (route_ == Route::math) math(call, q, k, buffers);
     else naive(call, q, k, buffers);
-    gemm_pv(call, v, o);
-    if (!in_place) write_back(call, o);
+    const float* const probabilities = scores_;
+    if (dropout_) drop(call, buffers.gradients.dropped ? buffers.gradients.dropped : scores_);
+    if (forward_) {
+      gemm_pv(call, v, o);
+      if (!in_place) write_back(call, o);
+    }
+    if (p_.pass != ATTN_FORWARD && call.pass != ATTN_CALL_FORWARD)
+      backward_.run(call, {q, k, v, probabilities, route_ == Route::math}, buffers.gradients);
     own_ = Clock::now() - start - extra_;
   }
 
@@ -92,7 +108,7 @@ class Chain {
 
   // Where everything lies in the workspace.
   struct Buffers {
-    Buffers(Arena& arena, const attn_problem& p, Route route, const Plants& plants) {
+    Buffers(Arena& arena, const attn_problem& p, Route route, const Plants& plants) : gradients(arena, p) {
       const bool math = route == Route::math, strided = p.needs & ATTN_CAN_STRIDED, apart = strided || p.page_size > 0;
       const auto dense = [&](bool needed, std::int64_t heads, std::int64_t rows, std::int64_t columns) {
         return needed ? arena.take<float>({p.batch, heads, rows, columns}) : nullptr;
@@ -109,6 +125,7 @@ class Chain {
       neginf = arena.take<std::uint8_t>({p.batch, p.heads, p.seq_q, p.seq_kv});
       dead = arena.take<std::uint8_t>({p.batch, p.heads, p.seq_q});
     }
+    Backward::Buffers gradients;
     float *q, *k, *v, *o;    // (B, H or Hkv, S, D or Dv), when a dense fp32 copy may be needed
     float *scores, *copy;    // (B, H, Sq, Skv)
     float* mask = nullptr;   // (1 or B, 1 or H, Sq, Skv)
@@ -268,6 +285,7 @@ class Chain {
     if (p_.softcap != 0)
       each_row(call, "cpu_softcap", [&](std::int64_t, std::int64_t, std::int64_t, float* row, int) {
         softcap_row_(row, p_.seq_kv, static_cast<float>(p_.softcap));
+        if (kept_->capped) std::copy_n(row, p_.seq_kv, kept_->capped + (row - scores_));  // the result that autograd keeps
       });
     if (rows_.has_alibi())
       each_row(call, "cpu_alibi", [&](std::int64_t b, std::int64_t h, std::int64_t i, float* row, int) {
@@ -324,7 +342,8 @@ class Chain {
       softmax_row_(row, row, p_.seq_kv, total);
       const bool dead = total[0] == 0.0f;
       if (dead && policy) write_dead(b, row);
-      if (lse_) {
+      if (kept_->dead) kept_->dead[(b * p_.heads + h) * p_.seq_q + i] = dead;
+      if (lse_ && forward_) {
         float& lse = lse_[b * lse_strides_[0] + h * lse_strides_[1] + i * lse_strides_[2]];
         lse = dead || i >= rows_.queries(b) || rows_.keys(b) == 0 ? kMinusInfinity : total[1] + std::log(total[0]);
       }
@@ -332,6 +351,14 @@ class Chain {
         for (const auto until = Clock::now() + extra_ * threads_.count() / rows_.count(); Clock::now() < until;)
           softmax_row_(row, sink_.data() + thread * p_.seq_kv, p_.seq_kv, total);
     });
+  }
+
+  // The probabilities after dropout move to `to`.
+  void drop(const attn_call& call, float* to) {
+    each_row(call, "cpu_dropout", [&](std::int64_t b, std::int64_t h, std::int64_t i, const float* row, int) {
+      dropout_((b * p_.heads + h) * p_.seq_q + i, row, to + (row - scores_), p_.seq_kv);
+    });
+    scores_ = to;
   }
 
   // The probabilities of a row that sees no key.
@@ -349,10 +376,14 @@ class Chain {
   float* lse_ = nullptr;
   std::int64_t lse_strides_[3] = {};
   Threads threads_;
+  Dropout dropout_;
+  Backward backward_;
   std::vector<float> sink_;  // (threads, Skv): work done again goes here, not into the workspace, so that the fault stays one of time alone
   std::chrono::duration<double, std::nano> own_{0};  // the last call's time without what was added
   Clock::duration extra_{};                          // what is added to this call
   float* scores_ = nullptr;  // where the scores are now, within one run
+  const Backward::Buffers* kept_ = nullptr;  // what this run's backward pass finds
+  bool forward_ = true;                      // this run writes o and lse
   ForThisCpu<SoftmaxRow> softmax_row_;
   ForThisCpu<SoftcapRow> softcap_row_;
 };
