@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "engine/comparison.hpp"
+#include "engine/dropout_check.hpp"
+#include "engine/finding_text.hpp"
 #include "engine/output_scan.hpp"
 
 namespace attn {
@@ -23,49 +25,6 @@ std::vector<double> read_rows(const TensorView& output, const std::vector<Output
   for (const OutputRow& row : rows)
     for (std::int64_t x = 0; x < columns; ++x) values.push_back(output.load(row.batch, row.head, row.row, x));
   return values;
-}
-
-std::string place_of(const OutputRow& row, std::int64_t column) {
-  return fmt::format("(batch {}, head {}, row {}, column {})", row.batch, row.head, row.row, column);
-}
-
-std::string joined(const auto& parts, const char* separator) {
-  std::string text;
-  for (const auto& part : parts) text += (text.empty() ? "" : separator) + fmt::format("{}", part);
-  return text;
-}
-
-std::string elements(std::int64_t count) { return count == 1 ? "1 element" : fmt::format("{} elements", count); }
-
-// "head 3", "heads 1, 3", "7 of 32 heads" when only some are off, else empty.
-std::string only_some(const char* one, const char* many, const std::set<std::int64_t>& off, const std::set<std::int64_t>& checked) {
-  if (off.size() == checked.size()) return "";
-  if (off.size() == 1) return fmt::format(", only {} {}", one, *off.begin());
-  if (off.size() > 4) return fmt::format(", only {} of {} {}", off.size(), checked.size(), many);
-  return fmt::format(", only {} {}", many, joined(off, ", "));
-}
-
-// "12 of 640 checked rows are off, only head 3, only from row 60 on".
-std::string extent_of(const std::vector<bool>& off, const std::vector<OutputRow>& rows) {
-  std::set<std::int64_t> heads, batches, off_heads, off_batches;
-  std::int64_t first_off = std::numeric_limits<std::int64_t>::max(), last_right = -1, count = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    heads.insert(rows[i].head);
-    batches.insert(rows[i].batch);
-    if (!off[i]) continue;
-    ++count;
-    off_heads.insert(rows[i].head);
-    off_batches.insert(rows[i].batch);
-    first_off = std::min(first_off, rows[i].row);
-  }
-  if (count == 0) return "no single row is off, but the mean is";
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (!off[i] && off_heads.contains(rows[i].head) && off_batches.contains(rows[i].batch)) last_right = std::max(last_right, rows[i].row);
-  std::string text = fmt::format("{} of {} checked rows {} off", count, rows.size(), count == 1 ? "is" : "are");
-  text += only_some("batch", "batches", off_batches, batches);
-  text += only_some("head", "heads", off_heads, heads);
-  if (last_right >= 0 && last_right < first_off) text += fmt::format(", only from row {} on", first_off);
-  return text;
 }
 
 bool same_bits(const TensorView& a, const TensorView& b, const std::vector<OutputRow>& rows, std::int64_t columns) {
@@ -163,6 +122,21 @@ std::optional<double> finite(double value) { return std::isfinite(value) ? std::
 
 }  // namespace
 
+NumericsResult merged(NumericsResult first, const NumericsResult& second) {
+  const auto share = [](const Numerics& numerics) {
+    if (!numerics.max_abs_error || !numerics.max_budget || *numerics.max_abs_error == 0) return 0.0;
+    return *numerics.max_abs_error / *numerics.max_budget;
+  };
+  const std::int64_t rows_checked = first.numerics.rows_checked + second.numerics.rows_checked;
+  const std::string diagnosis = !first.numerics.diagnosis.empty() ? first.numerics.diagnosis : second.numerics.diagnosis;
+  if (!first.numerics.max_abs_error || share(second.numerics) > share(first.numerics)) first.numerics = second.numerics;
+  first.numerics.rows_checked = rows_checked;
+  first.numerics.diagnosis = diagnosis;
+  if (second.status != Status::ok) first.status = second.status;
+  if (!second.reason.empty()) first.reason += (first.reason.empty() ? "" : "; ") + second.reason;
+  return first;
+}
+
 NumericsResult check_output(const CheckInput& input) {
   const Case& c = *input.value;
   const Reading right{.value = c, .text = {}};
@@ -181,11 +155,16 @@ NumericsResult check_output(const CheckInput& input) {
   const Comparison comparison = compare(read_rows(input.output, rows, c.head_dim_v), expected, allowed, input.output.dtype);
   Numerics& numerics = result.numerics;
   if (c.dropout > 0) {
-    if (comparison.right && !rows.empty()) {
-      numerics.diagnosis = "equals the reference with dropout ignored";
-      reasons.push_back(numerics.diagnosis);
+    const std::vector<double> found = read_rows(input.output, rows, c.head_dim_v);
+    numerics.rows_checked = static_cast<std::int64_t>(rows.size());
+    numerics.diagnosis = comparison.right && !rows.empty() ? "equals the reference with dropout ignored" : "";
+    if (numerics.diagnosis.empty()) {
+      const DropoutFinding finding = check_dropout(found, expected, rows, c.dropout);
+      if (!finding.reason.empty()) reasons.push_back(finding.reason);
+      numerics.diagnosis = finding.diagnosis;
     }
-    if (!reasons.empty()) result = {Status::wrong, joined(reasons, "; "), numerics};
+    if (!numerics.diagnosis.empty()) reasons.insert(reasons.begin(), numerics.diagnosis);
+    if (!reasons.empty()) result.status = Status::wrong, result.reason = joined(reasons, "; ");
     return result;
   }
 
@@ -220,6 +199,8 @@ NumericsResult check_output(const CheckInput& input) {
     if (const std::string text = matching_misreading(input, diagnosis_rows(rows, comparison.off, most)); !text.empty())
       numerics.diagnosis = "equals the reference with " + text;
   }
+  if (numerics.diagnosis.empty() && c.page_size > 0 && scan.not_finite > 0 && scan.not_finite_beside_padding_only)
+    numerics.diagnosis = "reads places of pages that hold no key of the sequence";
   if (!numerics.diagnosis.empty()) reasons.insert(reasons.begin(), numerics.diagnosis);
   result.status = Status::wrong;
   result.reason = joined(reasons, "; ");

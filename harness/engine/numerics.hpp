@@ -34,9 +34,12 @@ struct NumericsResult {
 // of a row is taken from all rows with about as many visible keys, in proportion to their noise, so that luck in one row does not count and a row of small
 // values is not excused by rows of large ones. The mean over all elements likewise.
 // A dead row must be exactly 0 (zero), all NaN (nan), or the mean within the budget. Rows past lengths_q may hold anything finite or stay unwritten.
-// With dropout only writing and finiteness are checked, and that the output is not the one without dropout.
+// With dropout the output is random: checked are writing, finiteness, that it is not the one without dropout, and dropout_check.hpp.
 // Costs a few evaluations of `limits.flops`, about twenty when the answer is wrong, on several threads.
 NumericsResult check_output(const CheckInput& input);
+
+// Two checks of one call: the worse status, both reasons, the numbers of the one that comes closer to its budget (or is further beyond).
+NumericsResult merged(NumericsResult first, const NumericsResult& second);
 
 // The reference and the judgement against values computed by hand (probes P1 to P7) and against a reference degraded to bf16, which must be noticed. Returns
 // what is wrong with them, or nothing.

@@ -67,10 +67,10 @@ TEST(GpuTables, ListTheFamilyForCudaAndReportNoOperations) {
   }
 }
 
-TEST(GpuTables, CanWhatTheFamilyOnTheCpuCan) {
+TEST(GpuTables, CanWhatTheFamilyOnTheCpuCanButTrain) {
   const attn_backend* cpu = find_backend("chain", "naive");
   if (!cpu) GTEST_SKIP() << "libchain.so was not built";
-  EXPECT_EQ(find_backend("chain_cuda", "naive")->can, cpu->can);
+  EXPECT_EQ(find_backend("chain_cuda", "naive")->can, cpu->can & ~(ATTN_CAN_BACKWARD | ATTN_CAN_DROPOUT));
 }
 
 TEST(GpuTables, TheWorkspaceIsTheScoresTheirCloneAndCublas) {

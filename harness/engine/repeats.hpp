@@ -1,0 +1,13 @@
+#pragma once
+// Does the same call give the same bits again? What `deterministic` promises, and a dropout seed.
+
+#include <string>
+
+#include "engine/calls.hpp"
+
+namespace attn {
+
+// Makes a call and repeats it `repeats` times on the same inputs. "dq differs in 9 of 10 repeats", for each tensor that does; empty when none does. Throws TrialEnd.
+std::string differing_repeats(Device& device, Calls& calls, int repeats);
+
+}  // namespace attn
