@@ -183,7 +183,9 @@ void launch_softmax(const Softmax& s, cudaStream_t stream) {
   const std::int64_t length = s.scores.rows.seq_kv;
   if (length <= 256) launch_softmax_of<T, width, 32, 8>(s, stream);
   else if (length <= 1024) launch_softmax_of<T, width, 32, 32>(s, stream);
+  else if (length <= 2048) launch_softmax_of<T, width, 128, 16>(s, stream);
   else if (length <= 4096) launch_softmax_of<T, width, 128, 32>(s, stream);
+  else if (length <= 8192) launch_softmax_of<T, width, 256, 32>(s, stream);
   else if (length <= 16384) launch_softmax_of<T, width, 512, 32>(s, stream);
   else launch_softmax_of<T, width, 512, 0>(s, stream);
 }

@@ -29,6 +29,7 @@ struct Arguments {
 struct Check {
   std::string text;
   bool good = true;
+  bool missing = false;  // not there, and nothing wrong with that
 };
 
 Check check_database(const std::string& path) {
@@ -82,7 +83,7 @@ ExitCode examine(const Arguments& arguments) {
   Grid facts({{"", false, false, 0}, {"", false, true, 0}, {"", false, false, 0}});
   bool able = true;
   const auto state = [&](const std::string& what, const Check& check) {
-    facts.add({{check.good ? "ok" : "BAD", check.good ? Tone::good : Tone::bad}, {what, Tone::plain}, {check.text, Tone::plain}});
+    facts.add({{check.good ? "ok" : check.missing ? "--" : "BAD", check.good ? Tone::good : check.missing ? Tone::dim : Tone::bad}, {what, Tone::plain}, {check.text, Tone::plain}});
   };
   const auto require = [&](const std::string& what, const Check& check) {
     state(what, check);
@@ -101,7 +102,9 @@ ExitCode examine(const Arguments& arguments) {
   }
   const PluginFacts gpu = describe_device(installation, "cuda", kPatience, interrupted);
   if (gpu.fault) {
-    state("GPU", {gpu.fault->reason});
+    // Absent is no fault; there and not to be used is one.
+    const PluginFacts chosen = describe_device(installation, "auto", kPatience, interrupted);
+    state("GPU", {gpu.fault->reason, false, !chosen.fault});
   } else {
     state("GPU", {machine_text(gpu.environment)});
     state("GPU arch, platform", {gpu.environment.arch + ", " + gpu.environment.platform});

@@ -1,5 +1,6 @@
 // `attn-regress list`: what a suite would run here, and what it would not, and why.
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -50,7 +51,10 @@ std::string capabilities_text(const std::vector<Trial>& trials, const RunOptions
     std::string version, can = resolved.reason;
     if (resolved.reason.empty()) {
       const PluginFacts& facts = resolver.facts(resolved.plugin);
-      can = !facts.fault ? "no backend " + resolved.name_in_file + " in " + resolved.plugin : facts.fault->reason;
+      const bool elsewhere = std::any_of(facts.backends.begin(), facts.backends.end(), [&](const BackendFacts& each) { return each.name == resolved.name_in_file; });
+      can = facts.fault ? facts.fault->reason
+            : elsewhere ? fmt::format("{} in {} is for another kind of device", resolved.name_in_file, resolved.plugin)
+                        : fmt::format("no backend {} in {}", resolved.name_in_file, resolved.plugin);
       for (const BackendFacts& backend : facts.backends)
         if (backend.name == resolved.name_in_file && backend.device == device) {
           version = backend.version;

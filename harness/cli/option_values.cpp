@@ -84,6 +84,8 @@ std::string parse_device(const std::string& text) {
   constexpr std::string_view kNumbered = "cuda:";
   const std::string digits = text.starts_with(kNumbered) ? text.substr(kNumbered.size()) : "";
   if (!digits.empty() && digits.size() <= 3 && digits.find_first_not_of("0123456789") == std::string::npos) return text;
+  if (text.find("gpu") != std::string::npos || text.find("GPU") != std::string::npos || text.find("nvidia") != std::string::npos)
+    throw Error(fmt::format("found {}; a GPU is called cuda, or cuda:N for the N-th, counted from 0", quote(text)));
   throw Error(fmt::format("found {}; {}, and cuda:N for the N-th GPU, counted from 0", quote(text), allowed_text(text, words)));
 }
 

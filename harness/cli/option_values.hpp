@@ -23,7 +23,7 @@ std::int64_t parse_positive(const std::string& text);
 std::set<Gate> parse_gates(const std::string& text);
 // "NAME=FILE" or "NAME=FILE:BACKEND". FILE must exist; what it holds is found out when it runs.
 PluginOverride parse_plugin(const std::string& text);
-// "auto" or "cpu". The words for GPUs are refused: this build measures CPUs.
+// "auto", "cpu", "cuda", "cuda:N" or "all".
 std::string parse_device(const std::string& text);
 // A text that is not blank.
 std::string parse_text(const std::string& text);

@@ -14,6 +14,8 @@ Calls::Calls(Device& device, const attn_backend& backend, const Case& value, con
   device_.wait();
   session_.open(problem, tensors_, options);
   run_forward_first();
+  // Its memory is taken here and not inside the first call.
+  if (case_.then == Then::merge_heads) merge_heads_(tensors_.output(owns_output_), nullptr);
 }
 
 void Calls::fill(std::uint64_t seed) {

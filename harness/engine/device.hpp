@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "abi/attn_abi.h"
+#include "base/error.hpp"
 #include "core/case.hpp"
 #include "core/environment.hpp"
 #include "engine/reference.hpp"
@@ -19,6 +20,12 @@ namespace attn {
 
 class Calls;
 class Meter;
+
+// Memory that is not to be had now.
+class OutOfMemory : public Error {
+ public:
+  explicit OutOfMemory(const std::string& message) : Error(message, Fault::internal) {}
+};
 
 class Device {
  public:
@@ -34,7 +41,7 @@ class Device {
   virtual double usable_share() const = 0;  // of the whole memory, that one trial may take
   virtual SampleLimits sample_limits() const = 0;  // of the rows that the reference evaluates, per output
 
-  // Memory, aligned to 256 bytes, uninitialised. Throws Error when it is not to be had.
+  // Memory, aligned to 256 bytes, uninitialised. Throws OutOfMemory when it is not to be had.
   virtual std::byte* allocate(std::size_t bytes) = 0;
   virtual void release(std::byte* memory) noexcept = 0;
   // What follows may be enqueued only; read, fingerprint and wait come back when everything enqueued before is done.
@@ -46,7 +53,8 @@ class Device {
   virtual void fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, const TensorView& k, const TensorView& v) = 0;
   virtual void fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask) = 0;
   virtual void fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout) = 0;
-  // The elements of `source` to a dense (batch, seq, heads, dim), bits kept: within the device's memory, and to host memory.
+  // The elements of `source` to a dense (batch, seq, heads, dim), bits kept: within the device's memory, and to host memory. A row that `source` does not have
+  // is zeros there.
   virtual void copy_dense(const TensorView& source, std::byte* to) = 0;
   virtual void read_dense(std::byte* to, const TensorView& source) = 0;
   virtual void chill() = 0;  // the next call finds cold caches
@@ -65,7 +73,7 @@ class Device {
 // "auto" (a GPU when there is one), "cpu", "cuda" (the first GPU) or "cuda:N". Throws Error that says why there is no such device.
 std::unique_ptr<Device> open_device(const std::string& name);
 
-// A dense copy of a view in host memory, in the order (batch, seq, heads, dim).
+// A dense copy of a view in host memory, in the order (batch, seq, heads, dim), without a row table.
 struct HostCopy {
   std::vector<std::byte> storage;
   TensorView view;

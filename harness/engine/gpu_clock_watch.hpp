@@ -23,18 +23,20 @@ class ClockWatch {
     const ClockState state = nvml_->clocks();
     if (state.sm_mhz) mhz_.push_back(*state.sm_mhz);
     reasons_.insert(state.throttle_reasons.begin(), state.throttle_reasons.end());
+    others_ = std::max(others_, other_processes());
   }
 
   void report(Block& block) const {
     if (!mhz_.empty()) block.sm_clock_mhz = median(mhz_);
     for (const std::string& reason : reasons_)
       if (block.throttle.find(reason) == std::string::npos) block.throttle += (block.throttle.empty() ? "" : ", ") + reason;
-    block.other_processes = std::max(block.other_processes, other_processes());
+    block.other_processes = std::max(block.other_processes, others_);
   }
 
  private:
   std::int64_t other_processes() const {
-    const auto processes = nvml_ ? nvml_->computing_processes() : std::nullopt;
+    // In a MIG slice NVML names the neighbours' processes too, who do not share it.
+    const auto processes = nvml_->mig() ? std::nullopt : nvml_->computing_processes();
     if (!processes) return 0;
     // In a container the driver may number processes otherwise than we do: then one of them is this one.
     const auto own = std::count(processes->begin(), processes->end(), static_cast<std::int64_t>(getpid()));
@@ -44,6 +46,7 @@ class ClockWatch {
   const Nvml* nvml_;
   std::vector<double> mhz_;
   std::set<std::string> reasons_;
+  std::int64_t others_ = 0;
 };
 
 }  // namespace attn

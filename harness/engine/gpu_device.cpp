@@ -35,6 +35,7 @@ auto GpuDevice::guarded(Body&& body) {
     return body();
   } catch (const CudaError& error) {
     if (error.sticky()) lost_ = true;
+    if (error.code() == cudaErrorMemoryAllocation) throw OutOfMemory(error.what());
     throw;
   }
 }

@@ -28,8 +28,8 @@ std::pair<std::size_t, std::size_t> changed(const Zone& zone) {
 GuardedBuffer::GuardedBuffer(Device& device, std::string name, std::size_t bytes) : device_(&device), name_(std::move(name)), bytes_(bytes) {
   try {
     base_ = device.allocate(bytes + 2 * kGuardBytes);
-  } catch (const Error& error) {
-    throw Error(fmt::format("no memory for {} ({} bytes): {}", name_, bytes_, error.what()), error.fault());
+  } catch (const OutOfMemory& error) {
+    throw OutOfMemory(fmt::format("no memory for {} ({} bytes): {}", name_, bytes_, error.what()));
   }
   device.set(base_, kPattern, kGuardBytes);
   device.set(data() + bytes_, kPattern, kGuardBytes);

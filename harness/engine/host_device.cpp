@@ -19,7 +19,7 @@ double HostDevice::free_bytes() const { return available_memory_bytes(); }
 std::byte* HostDevice::allocate(std::size_t bytes) {
   constexpr std::size_t kAlignment = 256;
   auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(bytes, std::size_t{1}) + (kAlignment - bytes % kAlignment) % kAlignment));
-  if (!memory) throw Error(fmt::format("no memory: {} bytes", bytes), Fault::internal);
+  if (!memory) throw OutOfMemory(fmt::format("no memory: {} bytes", bytes));
   return memory;
 }
 void HostDevice::release(std::byte* memory) noexcept { std::free(memory); }
@@ -61,6 +61,10 @@ void HostDevice::copy_dense(const TensorView& source, std::byte* to) {
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t s = 0; s < seq; ++s)
       for (std::int64_t h = 0; h < heads; ++h, to += static_cast<std::size_t>(dim) * size) {
+        if (!source.has_row(b, s)) {
+          std::memset(to, 0, static_cast<std::size_t>(dim) * size);
+          continue;
+        }
         const std::byte* row = from + static_cast<std::size_t>(source.offset(b, h, s, 0)) * size;
         if (source.strides[3] == 1) std::memcpy(to, row, static_cast<std::size_t>(dim) * size);
         else

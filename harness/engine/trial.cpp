@@ -19,9 +19,12 @@ class Answers {
  public:
   Answers(Device& device, const Case& value, const Request& request, Calls& calls) : device_(device), case_(value), request_(request), calls_(calls) {}
 
+  // The output of the last timed call is the one to be checked, whatever is called after it.
+  void keep_timed() { timed_ = output(); }
+
   // The last timed output, then two calls on other inputs: a cached answer, a race, or an answer that is right in every other call shows there.
   void check(MeasurementRecord& record) {
-    const HostCopy last = calls_.output() ? output() : next();  // nothing was timed or counted: then the first call's
+    const HostCopy last = timed_ ? std::move(*timed_) : next();
     if (!right(last.view, TensorView{}, record)) return;
     calls_.fill(request_.seed + 1);
     const HostCopy second = next();
@@ -71,6 +74,7 @@ class Answers {
   const Case& case_;
   const Request& request_;
   Calls& calls_;
+  std::optional<HostCopy> timed_;
 };
 
 // What the trial takes must fit the device (unsupported), and what is free of it now (cannot_measure).
@@ -127,7 +131,12 @@ void run_phases(const attn_backend_list& backends, const Request& request, Devic
     start(Phase::device_time);
     meter->device_time(request, block);
   }
-  if (request.bare || request.device_time) calls->check_damage();
+  Answers answers(device, value, request, *calls);
+  const bool checked = request.numerics && !request.control;
+  if (request.bare || request.device_time) {
+    calls->check_damage();
+    if (checked) answers.keep_timed();
+  }
   if (request.timing) write(BlockRecord{request.trial, block});
   if (request.accounting) {
     start(Phase::accounting);
@@ -137,7 +146,7 @@ void run_phases(const attn_backend_list& backends, const Request& request, Devic
   meter->add_memory(record.memory);
   if (request.numerics) {
     start(Phase::numerics);
-    if (!request.control) Answers(device, value, request, *calls).check(record);
+    if (checked) answers.check(record);
   }
   calls.reset();  // inside the trial: a crash here belongs to it
   device.wait();
@@ -153,12 +162,21 @@ MeasurementRecord run_trial(const attn_backend_list& backends, const Request& re
   } catch (const TrialEnd& end) {
     record.status = end.status;
     record.reason = end.reason;
+  } catch (const OutOfMemory& error) {
+    record.status = Status::cannot_measure;
+    record.reason = error.what();
   } catch (const Error& error) {
     record.status = error.fault() == Fault::internal ? Status::failed : Status::cannot_measure;
     record.reason = error.what();
   } catch (const std::exception& error) {
     record.status = Status::failed;
     record.reason = error.what();
+  }
+  if (record.status != Status::ok) {
+    try {
+      device.wait();  // a backend that saw the fault itself leaves a device that is lost all the same
+    } catch (const Error&) {
+    }
   }
   record.worker_ends = device.lost();
   return record;

@@ -35,6 +35,14 @@ void check_whole(const Recording& recording) {
   for (const DeviceRecord& each : recording.device)
     if (each.start_ns <= 0 || each.end_ns < each.start_ns)
       incomplete(fmt::format("{} has no sane times, from {} to {} ns; after many records in one process CUPTI hands out such", quoted(each.name), each.start_ns, each.end_ns));
+  for (const ApiRecord& each : recording.api)
+    if (each.start_ns <= 0 || each.end_ns < each.start_ns) incomplete(fmt::format("{} has no sane times, from {} to {} ns", each.name, each.start_ns, each.end_ns));
+  for (const MemoryRecord& each : recording.memory)
+    if (each.time_ns <= 0) incomplete("device memory was taken or given back at no sane time");
+  std::unordered_set<std::int64_t> launched;  // outside of graphs a launch has one kernel
+  for (const DeviceRecord& each : recording.device)
+    if (each.kind == ActivityKind::kernel && each.graph_node == 0 && each.correlation != 0 && !launched.insert(each.correlation).second)
+      incomplete(fmt::format("{} was recorded twice (correlation {})", quoted(each.name), each.correlation));
 }
 
 std::vector<Markers> find_markers(const Recording& recording, std::size_t count) {
@@ -109,7 +117,11 @@ class Calls {
     const auto by_time = call_at(record.start_ns);
     const bool between = by_time && record.start_ns < markers_[*by_time].second->start_ns;
     if (is_harness(record)) {
-      if (between && record.name != kMarkerKernel) incomplete(fmt::format("{} of the harness ran inside call {}", quoted(record.name), *by_time));
+      // By its launch, where that is known: a name is the call's to choose.
+      const auto* launch = tree_ && record.name != kMarkerKernel ? tree_->find(record.correlation) : nullptr;
+      const bool launched_inside = launch && window_of(recording_.api[launch->call].start_ns);
+      const bool elsewhere = by_time && record.name != kMarkerKernel && record.stream != markers_[*by_time].first->stream;
+      if ((between && record.name != kMarkerKernel) || launched_inside || elsewhere) incomplete(fmt::format("{} of the harness ran inside call {}", quoted(record.name), *by_time));
       return std::nullopt;
     }
     // What stands behind the second marker on the harness's stream is the harness's: a call's work stands before it.
@@ -140,41 +152,36 @@ class Calls {
       const ApiRecord& call = recording_.api[root.call];
       const auto index = window_of(call.start_ns);
       if (!index || &root == tree_->find(markers_[*index].second->correlation)) continue;
-      if (call.start_ns <= 0 || call.end_ns < call.start_ns) incomplete(fmt::format("{} in call {} runs from {} to {} ns", call.name, *index, call.start_ns, call.end_ns));
       const bool needs_record = root.launches == Launches::kernel || root.launches == Launches::graph || (root.launches == Launches::memory && root.bytes.value_or(0) > 0);
       if (needs_record && !root.capturing && std::ranges::none_of(root.correlations, [&](std::int64_t id) { return recorded.contains(id); }))
         incomplete(fmt::format("{} in call {} (correlation {}) has no record of what it launched{}", call.name, *index, call.correlation,
                                root.launches == Launches::graph ? ", or the graph is empty, which cannot be told apart" : ""));
       if (call.result != 0 && launches(call) != Launches::nothing && calls_[*index].failed_launch.empty())
         calls_[*index].failed_launch = fmt::format("{}: error {}", call.name, call.result);
+      if (root.left_open) incomplete(fmt::format("call {} left a stream in capture: nothing that follows can be accounted for", *index));
+      if (root.capturing && launches(call) != Launches::nothing) continue;  // it put nothing on the device
       const std::int64_t zero = markers_[*index].first->end_ns;
       calls_[*index].activities.push_back({ActivityKind::api, call.name, std::nullopt, call.start_ns - zero, call.end_ns - zero});
     }
   }
 
   void add_memory() {
-    struct Taken {
-      std::map<std::int64_t, std::int64_t> bytes_at;
-      std::int64_t now = 0;
-    };
-    std::vector<Taken> taken(calls_.size());
+    std::map<std::int64_t, std::int64_t> bytes_at;  // of what the calls took and still hold
     std::vector<const MemoryRecord*> in_order;
     for (const MemoryRecord& each : recording_.memory) in_order.push_back(&each);
     std::ranges::stable_sort(in_order, {}, [](const MemoryRecord* each) { return each->time_ns; });
     for (const MemoryRecord* each : in_order) {
       const auto index = window_of(each->time_ns);
       if (!index) continue;
-      Taken& mine = taken[*index];
       RecordedCall& call = calls_[*index];
       if (each->allocates) {
-        mine.bytes_at[each->address] = each->bytes;
-        mine.now += each->bytes;
-        call.peak_allocated_bytes = std::max(call.peak_allocated_bytes, mine.now);
-      } else if (const auto block = mine.bytes_at.find(each->address); block != mine.bytes_at.end()) {  // what was there before the call is not its own
-        mine.now -= block->second;
-        mine.bytes_at.erase(block);
+        bytes_at[each->address] = each->bytes;
+        call.kept_bytes += each->bytes;
+        call.peak_allocated_bytes = std::max(call.peak_allocated_bytes, call.kept_bytes);
+      } else if (const auto block = bytes_at.find(each->address); block != bytes_at.end()) {  // what was there before all calls is not theirs
+        call.kept_bytes -= block->second;
+        bytes_at.erase(block);
       }
-      call.kept_bytes = mine.now;
     }
   }
 

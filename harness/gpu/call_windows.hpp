@@ -27,7 +27,7 @@ struct CallWindow {
 struct RecordedCall {
   CallActivities activities;           // device records and outermost API calls in the order of their start; times since the first marker's end
   std::int64_t peak_allocated_bytes = 0;  // device memory that the call took itself, at its highest
-  std::int64_t kept_bytes = 0;         // of it, not given back when the call ended
+  std::int64_t kept_bytes = 0;         // taken less given back, of what any of the calls took: negative when the call frees what an earlier one left
   std::string failed_launch;           // the first launching call that failed: "cudaLaunchKernel: error 9"; what it should have run never did
   bool outlives_stream = false;        // work of the call was still running when the second marker, enqueued behind it on the call's stream, started
   static void fields(auto& self, auto&& visit) {

@@ -120,9 +120,10 @@ struct Cupti::State {
   }
 
   void switch_to(Recorded what) {
-    if ((what == Recorded::everything) != (recorded == Recorded::everything)) copy_sizes.watch(subscriber, what == Recorded::everything);
-    for (const CUpti_ActivityKind kind : kHostKinds) set(kind, what == Recorded::everything, recorded == Recorded::everything);
-    for (const CUpti_ActivityKind kind : kDeviceKinds) set(kind, what != Recorded::nothing, recorded != Recorded::nothing);
+    const Recorded before = std::exchange(recorded, std::max(recorded, what));  // should a step fail, what may be on will be switched off the next time
+    if ((what == Recorded::everything) != (before == Recorded::everything)) copy_sizes.watch(subscriber, what == Recorded::everything);
+    for (const CUpti_ActivityKind kind : kHostKinds) set(kind, what == Recorded::everything, before == Recorded::everything);
+    for (const CUpti_ActivityKind kind : kDeviceKinds) set(kind, what != Recorded::nothing, before != Recorded::nothing);
     recorded = what;
   }
 

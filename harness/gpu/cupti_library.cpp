@@ -155,7 +155,7 @@ std::string CuptiLibrary::holder() const {
     params.oldSubscriberSize = CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN;
     CUpti_SubscriberHandle subscriber = nullptr;
     if (again(&subscriber, nullptr, nullptr, &params) == CUPTI_SUCCESS) unsubscribe(subscriber);
-    else if (*name) return fmt::format(", namely {}", name);
+    else if (*name && *name != '<') return fmt::format(", namely {}", name);
   }
 #endif
   const std::string likely = likely_cupti_holder();

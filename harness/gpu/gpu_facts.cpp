@@ -65,7 +65,7 @@ cudaDeviceProp properties(int ordinal) {
 
 }  // namespace
 
-int gpu_count(std::string& why) {
+int gpu_count(std::string& why, bool* expected) {
   int count = 0, driver = 0;
   why.clear();
   const cudaError_t code = cudaGetDeviceCount(&count);
@@ -73,7 +73,7 @@ int gpu_count(std::string& why) {
   cudaGetLastError();
   if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
   if (code == cudaErrorStubLibrary) why = "libcuda.so.1 is the toolkit's stub, not a driver: take the toolkit's folder lib64/stubs out of LD_LIBRARY_PATH";
-  else if (driver == 0) why = "no NVIDIA driver";
+  else if (driver == 0) why = "no NVIDIA driver (libcuda.so.1): a container needs --gpus all";
   else if (code == cudaErrorInsufficientDriver)
     why = fmt::format("the driver supports CUDA {}, this build needs {}.0 or newer", cuda_version(driver), CUDART_VERSION / 1000);
   else if (code == cudaErrorSystemDriverMismatch)
@@ -83,6 +83,7 @@ int gpu_count(std::string& why) {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     why = visible ? fmt::format("no CUDA device is visible with CUDA_VISIBLE_DEVICES={}", visible) : "the driver finds no CUDA device";
   } else why = fmt::format("{} ({}) when asked for its devices, with a driver for CUDA {}", cudaGetErrorString(code), cudaGetErrorName(code), cuda_version(driver));
+  if (expected) *expected = driver != 0 || code == cudaErrorStubLibrary;
   return 0;
 }
 

@@ -33,7 +33,7 @@ LaunchTree::LaunchTree(const std::vector<ApiRecord>& calls) {
   struct Thread {
     std::size_t root = 0;
     std::int64_t end_ns = -1;   // of the open outermost call
-    std::int64_t captures = 0;  // streams being captured
+    std::vector<std::size_t> captures;  // the roots that began those that are open
   };
   std::map<std::int64_t, Thread> threads;
   for (const std::size_t index : order) {
@@ -44,10 +44,10 @@ LaunchTree::LaunchTree(const std::vector<ApiRecord>& calls) {
       thread.end_ns = call.end_ns;
       Root& root = roots_.emplace_back();
       root.call = index;
-      root.capturing = thread.captures > 0;
+      root.capturing = !thread.captures.empty();
       // Only of outermost calls: the driver's begin within the runtime's is the same one.
-      if (call.result == 0 && begins_any(call.name, {"cudaStreamBeginCapture", "cuStreamBeginCapture"})) ++thread.captures;
-      else if (thread.captures > 0 && begins_any(call.name, {"cudaStreamEndCapture", "cuStreamEndCapture"})) --thread.captures;
+      if (call.result == 0 && begins_any(call.name, {"cudaStreamBeginCapture", "cuStreamBeginCapture"})) thread.captures.push_back(thread.root);
+      else if (!thread.captures.empty() && begins_any(call.name, {"cudaStreamEndCapture", "cuStreamEndCapture"})) thread.captures.pop_back();
     }
     Root& root = roots_[thread.root];
     root.correlations.insert(call.correlation);
@@ -56,6 +56,8 @@ LaunchTree::LaunchTree(const std::vector<ApiRecord>& calls) {
     if (kind != Launches::nothing && (root.launches == Launches::nothing || kind < root.launches)) root.launches = kind;
     if (!root.bytes) root.bytes = call.bytes;
   }
+  for (const auto& [number, thread] : threads)
+    for (const std::size_t root : thread.captures) roots_[root].left_open = true;
 }
 
 const LaunchTree::Root* LaunchTree::find(std::int64_t correlation) const {

@@ -24,7 +24,8 @@ class LaunchTree {
     std::set<std::int64_t> correlations;     // of it and of all within it
     Launches launches = Launches::nothing;   // the strongest of all within it that succeeded: kernel, then graph, then memory
     std::optional<std::int64_t> bytes;       // that it moved, as far as known
-    bool capturing = false;                  // made while its thread captured a stream
+      bool capturing = false;                  // made while its thread captured a stream
+    bool left_open = false;                  // began a capture that its thread never ended
   };
 
   explicit LaunchTree(const std::vector<ApiRecord>& calls);

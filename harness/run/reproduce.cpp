@@ -24,9 +24,12 @@ std::string regex_literal(const std::string& text) {
 
 }  // namespace
 
-std::string reproduce_command(const Suite& suite, const Trial& trial, const RunOptions& options) {
-  std::string command = "attn-regress run " + shell_quoted(suite.path) + " --filter " + shell_quoted("^" + regex_literal(trial.id) + "$") + " --backend " +
-                        shell_quoted(trial.backend.name);
+std::string reproduce_command(const Suite& suite, const Trial& trial, const RunOptions& options, const std::vector<std::string>& beside) {
+  std::string command = "attn-regress run " + shell_quoted(suite.path);
+  const auto add_filter = [&](const std::string& id) { command += " --filter " + shell_quoted("^" + regex_literal(id) + "$"); };
+  add_filter(trial.id);
+  for (const std::string& id : beside) add_filter(id);
+  command += " --backend " + shell_quoted(trial.backend.name);
   for (const PluginOverride& override : options.plugins)
     if (override.backend == trial.backend.name)
       command += " --plugin " + shell_quoted(override.backend + "=" + override.file + (override.name_in_file.empty() ? "" : ":" + override.name_in_file));

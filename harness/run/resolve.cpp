@@ -12,11 +12,15 @@ BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bo
     add_target(options.device);
   } else {
     add_target("cpu");
-    add_target("auto");
-    if (targets_.back().environment.device == DeviceType::cpu) targets_.pop_back();
+    add_target("cuda");
   }
   for (const PluginFacts& plugin : builtin_plugins(options.installation, options.prepare_timeout, interrupted)) {
-    for (const BackendFacts& backend : plugin.backends) builtin_.emplace(std::pair(backend.device, backend.name), plugin.file);
+    for (const BackendFacts& backend : plugin.backends) {
+      const auto [known, fresh] = builtin_.emplace(std::pair(backend.device, backend.name), plugin.file);
+      if (!fresh && known->second != plugin.file)
+        throw Error(fmt::format("two files hold a backend \"{}\" for a {}: {} and {}; remove one (left over from an earlier build?)", backend.name, word(backend.device),
+                                known->second, plugin.file));
+    }
     plugins_.emplace(plugin.file, plugin);
   }
 }
@@ -62,7 +66,7 @@ ResolvedBackend BackendResolver::resolve(const BackendSpec& spec, DeviceType dev
   if (const auto found = builtin_.find({device, spec.name}); found != builtin_.end()) return {found->second, spec.name, ""};
   std::string names;
   for (const auto& [key, plugin] : builtin_)
-    if (key.first == device) names += (names.empty() ? "" : ", ") + key.second;
+    if (key.first == device && !key.second.starts_with("control.") && !key.second.starts_with("planted.")) names += (names.empty() ? "" : ", ") + key.second;
   return {"", "", fmt::format("no backend of that name for a {}; there are: {}", device == DeviceType::cuda ? "GPU" : "CPU", names.empty() ? "none" : names)};
 }
 

@@ -10,7 +10,7 @@
 
 #include "accounting/account.hpp"
 #include "base/error.hpp"
-#include "judge/judge.hpp"
+#include "judge/sweep.hpp"
 #include "run/device_lock.hpp"
 #include "run/reproduce.hpp"
 #include "run/requests.hpp"
@@ -71,6 +71,9 @@ class Run {
         if (options.gates.contains(Gate::latency) && !planned.trials.empty()) add_controls(planned.suite, target);
       }
     }
+    std::vector<SweepRow> rows;
+    for (const Job& job : jobs_) rows.push_back({job.trial.value, fmt::format("{}\n{}\n{}", job.trial.suite, job.trial.backend.name, job.target->name)});
+    neighbours_ = sweep_neighbours(rows);
   }
 
   RunResult operator()(RunResult result) {
@@ -246,6 +249,7 @@ class Run {
       const bool timed = !job.done && job.measurement.status == Status::ok && job.gates.enabled.contains(Gate::latency);
       if (timed && !job.measurement.control && (block < options_.first_blocks || wants_more_blocks(judge_input(job)))) chosen.push_back(&job);
     }
+    if (block >= options_.first_blocks) add_neighbours(chosen);
     if (chosen.empty()) return;
     std::vector<Job*> controls;
     for (Job& job : jobs_)
@@ -253,6 +257,30 @@ class Run {
     for (const Job* job : chosen) observer_.remeasuring(job->trial, block);
     measure(chosen, false);
     measure(controls, false);
+  }
+
+  const std::vector<Neighbours>& neighbours_of(const Job& job) const { return neighbours_[static_cast<std::size_t>(&job - jobs_.data())]; }
+
+  bool swept(const Job& job) const { return std::ranges::any_of(job.expectations, [](const Expectation& expectation) { return expectation.smooth.has_value(); }); }
+
+  std::vector<std::string> ids_beside(const Job& job) const {
+    std::vector<std::string> ids;
+    if (swept(job))
+      for (const Neighbours& pair : neighbours_of(job))
+        for (const std::size_t beside : {pair.before, pair.after}) ids.push_back(jobs_[beside].trial.id);
+    return ids;
+  }
+
+  // A row whose smoothness is not settled is measured again together with those that it is compared with.
+  void add_neighbours(std::vector<Job*>& chosen) {
+    std::set<Job*> all(chosen.begin(), chosen.end());
+    for (const Job* job : chosen) {
+      if (!swept(*job)) continue;
+      for (const Neighbours& pair : neighbours_of(*job))
+        for (const std::size_t beside : {pair.before, pair.after})
+          if (jobs_[beside].measurement.status == Status::ok) all.insert(&jobs_[beside]);
+    }
+    chosen.assign(all.begin(), all.end());  // in the order of the jobs, which lie in one vector
   }
 
   JudgeInput judge_input(const Job& job) const {
@@ -264,6 +292,7 @@ class Run {
     input.counts_baseline = baselines_.counts(job.measurement);
     input.times_baseline = baselines_.times(job.measurement);
     input.control = control_of(job);
+    for (const Neighbours& pair : neighbours_of(job)) input.beside.push_back({&jobs_[pair.before].measurement, &jobs_[pair.after].measurement});
     for (const Block& block : job.measurement.blocks)
       if (block.other_processes > 0) input.latency_blocked = fmt::format("{} other process(es) computed on this GPU meanwhile", block.other_processes);
     input.max_blocks = options_.most_blocks;
@@ -304,7 +333,7 @@ class Run {
       if (baseline && !baseline->device_ns.empty()) row.baseline_device_ns = median(baseline->device_ns);
       if (const Baseline* counts = baselines_.counts(job.measurement)) row.baseline_commit = counts->commit_id;
       row.environment = job.environment;
-      if (!job.measurement.control) row.reproduce = reproduce_command(*job.suite, job.trial, options_);
+      if (!job.measurement.control) row.reproduce = reproduce_command(*job.suite, job.trial, options_, ids_beside(job));
       row.trial = job.trial;
       row.measurement = job.measurement;
       if (!job.measurement.control || row.verdict.outcome == Outcome::cannot_measure) outcomes.push_back(row.verdict.outcome);
@@ -340,6 +369,7 @@ class Run {
   std::map<std::pair<std::string, std::string>, std::size_t> environment_by_plugin_;  // by device and plugin
   std::vector<std::unique_ptr<DeviceLock>> locks_;
   std::vector<Job> jobs_;
+  std::vector<std::vector<Neighbours>> neighbours_;  // of each job
   Clock::time_point started_;
 };
 

@@ -24,12 +24,16 @@ Worker::Worker(const std::vector<std::string>& command, const std::string& devic
   opening.device = device;
   child_.send(dump_line(to_json(opening)));
   MeasurementRecord why;
-  const auto record = next(deadlines_.prepare, "while loading", why);
+  const auto record = next(deadlines_.prepare, Clock::now() + deadlines_.prepare, "while loading", why);
   if (record && std::holds_alternative<EnvironmentRecord>(*record)) {
     facts_ = std::get<EnvironmentRecord>(*record);
   } else if (record && std::holds_alternative<MeasurementRecord>(*record)) {
-    fault_ = std::get<MeasurementRecord>(*record);  // the plugin could not be loaded
+    fault_ = std::get<MeasurementRecord>(*record);  // the plugin could not be loaded, or there is no such device
     alive_ = false;
+    if (fault_->status == Status::ok) {  // nothing was asked yet: code under test that found the descriptor
+      end(why, Status::failed, "the worker claimed success before it was asked anything");
+      fault_ = why;
+    }
   } else {
     if (record) end(why, Status::failed, "the worker's first record is not its environment");
     fault_ = why;
@@ -43,8 +47,7 @@ void Worker::end(MeasurementRecord& why, Status status, const std::string& reaso
   why.reason = reason;
 }
 
-std::optional<Record> Worker::next(std::chrono::nanoseconds patience, const std::string& during, MeasurementRecord& why) {
-  const auto deadline = Clock::now() + patience;
+std::optional<Record> Worker::next(std::chrono::nanoseconds patience, Clock::time_point deadline, const std::string& during, MeasurementRecord& why) {
   std::string line;
   for (;;) {
     const auto got = child_.next(line, std::min(deadline, Clock::now() + 100ms));
@@ -79,19 +82,22 @@ TrialAnswer Worker::run(const Request& request, const std::function<void(Phase)>
   child_.send(dump_line(to_json(request)));
   std::string during = "before the first phase";
   std::optional<Phase> reached;
+  auto deadline = Clock::now() + deadlines_.prepare;  // of a phase, whatever is said meanwhile
   auto patience = deadlines_.prepare;
+  bool told_environment = false;
   for (;;) {
-    auto record = next(patience, during, answer.record);
+    auto record = next(patience, deadline, during, answer.record);
     if (!record) break;
     const auto belongs = [&](const auto& each) { return each.trial == request.trial; };
-    if (const auto* start = std::get_if<StartedRecord>(&*record); start && belongs(*start)) {
+    if (const auto* start = std::get_if<StartedRecord>(&*record); start && belongs(*start) && (!reached || start->phase > *reached)) {
       reached = start->phase;
       during = fmt::format("in phase {}", word(start->phase));
       patience = start->phase == Phase::open ? deadlines_.prepare : deadlines_.phase;
+      deadline = Clock::now() + patience;
       started(start->phase);
     } else if (const auto* block = std::get_if<BlockRecord>(&*record); block && belongs(*block) && answer.blocks.empty()) {
       answer.blocks.push_back(block->block);
-    } else if (const auto* environment = std::get_if<EnvironmentRecord>(&*record)) {
+    } else if (const auto* environment = std::get_if<EnvironmentRecord>(&*record); environment && !std::exchange(told_environment, true)) {
       facts_.environment = environment->environment;  // something was loaded meanwhile
     } else if (auto* closing = std::get_if<MeasurementRecord>(&*record); closing && belongs(*closing)) {
       // A backend that found the descriptor may forge an early success.

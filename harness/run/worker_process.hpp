@@ -38,8 +38,8 @@ class Worker {
   TrialAnswer run(const Request& request, const std::function<void(Phase)>& started);
 
  private:
-  // Waits for one record; on anything else ends the worker and fills `why` instead.
-  std::optional<Record> next(std::chrono::nanoseconds patience, const std::string& during, MeasurementRecord& why);
+  // Waits for one record until the deadline, which was `patience` away when it was set; on anything else ends the worker and fills `why` instead.
+  std::optional<Record> next(std::chrono::nanoseconds patience, ChildProcess::Clock::time_point deadline, const std::string& during, MeasurementRecord& why);
   void end(MeasurementRecord& why, Status status, const std::string& reason);
 
   Deadlines deadlines_;

@@ -91,7 +91,8 @@ TEST_F(PluginOption, RefusesAFileThatIsMissing) {
 
 TEST(Device, IsNamedByItsKindAndNumber) {
   for (const char* text : {"auto", "cpu", "cuda", "cuda:0", "cuda:17", "all"}) EXPECT_EQ(parse_device(text), text);
-  for (const char* text : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1000", "CUDA", "cuda 0", ""})
+  for (const char* text : {"gpu", "GPU:1", "nvidia"}) EXPECT_THAT(refusal(parse_device, text), HasSubstr("a GPU is called cuda")) << text;
+  for (const char* text : {"cuda:", "cuda:x", "cuda:-1", "cuda:1000", "CUDA", "cuda 0", ""})
     EXPECT_THAT(refusal(parse_device, text), HasSubstr("allowed are: auto, cpu, cuda, all")) << text;
 }
 

@@ -236,7 +236,7 @@ TEST(CallWindows, RefusesSenselessTimes) {
   EXPECT_THAT(reversed.error(false), HasSubstr("\"reversed\""));
   Stream api(1);
   api.api(0, "cudaEventQuery", 21'000, -5);
-  EXPECT_THAT(api.error(true), HasSubstr("cudaEventQuery in call 0"));
+  EXPECT_THAT(api.error(true), HasSubstr("cudaEventQuery has no sane times"));
 }
 
 TEST(CallWindows, MissesAMarker) {
@@ -297,7 +297,50 @@ TEST(CallWindows, CountsTheMemoryThatACallTook) {
   EXPECT_EQ(calls[0].peak_allocated_bytes, 5120);
   EXPECT_EQ(calls[0].kept_bytes, 1536);
   EXPECT_EQ(calls[1].peak_allocated_bytes, 64);
+  EXPECT_EQ(calls[1].kept_bytes, -1024);
+}
+
+TEST(CallWindows, ACallThatGivesBackWhatTheLastOneTookKeepsNothing) {
+  Stream stream(3);
+  for (int call = 0; call < 3; ++call) {
+    stream.memory(call, true, 0x1000 + call, 4096, 21'000);
+    stream.memory(call, false, 0x1000 + call - 1, 4096, 22'000);
+  }
+  const auto calls = stream.calls();
+  EXPECT_EQ(calls[0].kept_bytes, 4096);
   EXPECT_EQ(calls[1].kept_bytes, 0);
+  EXPECT_EQ(calls[2].kept_bytes, 0);
+  EXPECT_EQ(calls[2].peak_allocated_bytes, 4096);
+}
+
+TEST(CallWindows, RefusesCallsOfTheHostWithoutSaneTimes) {
+  Stream none(1), backwards(1);
+  none.api(0, "cudaStreamSynchronize", 21'000, 500);
+  none.recording.api.back().start_ns = none.recording.api.back().end_ns = 0;
+  EXPECT_THAT(none.error(), HasSubstr("cudaStreamSynchronize has no sane times"));
+  backwards.api(0, "cudaMalloc", 21'000, 500);
+  backwards.recording.api.back().end_ns = 0;
+  EXPECT_THAT(backwards.error(), HasSubstr("cudaMalloc has no sane times"));
+}
+
+TEST(CallWindows, RefusesAKernelOfTheHarnesssNameThatTheCallLaunched) {
+  Stream stream(1);
+  stream.kernel(0, "sneaky_attn_harness_x", 21'000, 90'000, 95'000, 2);  // behind the second marker
+  EXPECT_THAT(stream.error(), HasSubstr("sneaky_attn_harness_x"));
+}
+
+TEST(CallWindows, RefusesACaptureThatACallLeavesOpen) {
+  Stream stream(2);
+  stream.api(0, "cudaStreamBeginCapture", 21'000, 100);
+  stream.kernel(1, "gemm", 21'000, 30'000, 31'000);
+  EXPECT_THAT(stream.error(), HasSubstr("capture"));
+}
+
+TEST(CallWindows, RefusesARecordThatCameTwice) {
+  Stream stream(1);
+  stream.kernel(0, "gemm", 21'000, 30'000, 31'000);
+  stream.recording.device.push_back(stream.recording.device.back());
+  EXPECT_THAT(stream.error(), HasSubstr("twice"));
 }
 
 TEST(CallWindows, HaveNothingWithoutCalls) { EXPECT_THAT(Stream(0).calls(), IsEmpty()); }
