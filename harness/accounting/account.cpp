@@ -57,7 +57,7 @@ std::string senseless_time(const Activity& activity) {
 // What one call sums up to.
 struct CallSum {
   std::int64_t kernels = 0, copies = 0, memsets = 0;
-  std::int64_t launches = 0, synchronisations = 0, allocations = 0;
+  std::int64_t launches = 0, synchronisations = 0, allocations = 0, frees = 0;
   std::optional<std::int64_t> copy_bytes = 0;
 };
 
@@ -66,6 +66,7 @@ void add(CallSum& sum, const std::vector<CallEffect>& effects) {
     sum.launches += effect == CallEffect::launch;
     sum.synchronisations += effect == CallEffect::synchronise;
     sum.allocations += effect == CallEffect::allocate;
+    sum.frees += effect == CallEffect::free;
   }
 }
 
@@ -163,11 +164,12 @@ Account account(const std::vector<CallActivities>& calls, const Rules& rules) {
     result.kernel_path = c == 0 || path == result.kernel_path ? path : KernelPath::unknown;
     previous = std::move(sequence);
   }
-  result.counts = {range(sums, &CallSum::kernels), range(sums, &CallSum::copies), range(sums, &CallSum::copy_bytes), range(sums, &CallSum::memsets), {}, {}, {}};
+  result.counts = {range(sums, &CallSum::kernels), range(sums, &CallSum::copies), range(sums, &CallSum::copy_bytes), range(sums, &CallSum::memsets), {}, {}, {}, {}};
   if (api_recorded) {
     result.counts.launches = range(sums, &CallSum::launches);
     result.counts.synchronisations = range(sums, &CallSum::synchronisations);
     result.counts.allocations = range(sums, &CallSum::allocations);
+    result.counts.frees = range(sums, &CallSum::frees);
   }
   result.kernels = rows_of(growing, calls.size());
   return result;

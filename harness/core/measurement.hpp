@@ -31,7 +31,7 @@ inline std::string to_string(const CountRange& range) {
 // Per call. `copies` = memcpys of every direction + kernels classed as copy; `copy_bytes` sums the memcpys.
 struct Counts {
   std::optional<CountRange> kernels, copies, copy_bytes, memsets;
-  std::optional<CountRange> launches{}, synchronisations{}, allocations{};  // by the host, inside the call; on a GPU only
+  std::optional<CountRange> launches{}, synchronisations{}, allocations{}, frees{};  // by the host, inside the call; on a GPU only
   static void fields(auto& self, auto&& visit) {
     visit("kernels", self.kernels);
     visit("copies", self.copies);
@@ -40,6 +40,7 @@ struct Counts {
     visit("launches", self.launches);
     visit("synchronisations", self.synchronisations);
     visit("allocations", self.allocations);
+    visit("frees", self.frees);
   }
   bool operator==(const Counts&) const = default;
 };

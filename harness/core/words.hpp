@@ -30,7 +30,7 @@ enum class Instrument { reported, cupti, events, graph, clock };
 enum class ActivityKind { kernel, memcpy, memset, api };  // api: a call of the CUDA runtime or driver, no work of the device
 enum class ActivityClass { attention, gemm, softmax, mask, elementwise, reduce, copy, cast, fill, rng, other };
 // What a call of the CUDA runtime or driver does, as far as a gate cares; cudaMemcpy does two of them.
-enum class CallEffect { launch, synchronise, allocate };
+enum class CallEffect { launch, synchronise, allocate, free };
 enum class KernelPath { flash2, flash3, flash4, cudnn, efficient, flex, triton, math, naive, none, unknown };
 enum class Phase { open, bare, device_time, accounting, numerics };
 
@@ -70,7 +70,7 @@ template <> struct Words<ActivityKind> { static constexpr std::array list{"kerne
 template <> struct Words<ActivityClass> {
   static constexpr std::array list{"attention", "gemm", "softmax", "mask", "elementwise", "reduce", "copy", "cast", "fill", "rng", "other"};
 };
-template <> struct Words<CallEffect> { static constexpr std::array list{"launch", "synchronise", "allocate"}; };
+template <> struct Words<CallEffect> { static constexpr std::array list{"launch", "synchronise", "allocate", "free"}; };
 template <> struct Words<KernelPath> {
   static constexpr std::array list{"flash2", "flash3", "flash4", "cudnn", "efficient", "flex", "triton", "math", "naive", "none", "unknown"};
 };

@@ -138,7 +138,8 @@ void judge_hidden(const JudgeInput& input, const Baseline& baseline, Verdict& ve
     finding.message = std::move(message);
     verdict.findings.push_back(std::move(finding));
   };
-  const std::pair<const char*, std::optional<CountRange> Counts::*> counts[] = {{"synchronisations", &Counts::synchronisations}, {"allocations", &Counts::allocations}};
+  const std::pair<const char*, std::optional<CountRange> Counts::*> counts[] = {{"synchronisations", &Counts::synchronisations}, {"allocations", &Counts::allocations},
+                                                                                     {"frees", &Counts::frees}};
   for (const auto& [name, field] : counts) {
     const auto &now = m.counts.*field, &before = baseline.counts.*field;
     if (now && before && now->high > before->high) add(name, fmt::format("{} inside a call {}, baseline {}", name, to_string(*now), to_string(*before)));

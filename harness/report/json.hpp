@@ -16,7 +16,7 @@
 //     control   true: fixed work that shows how the machine is, no attention
 //     status    "ok wrong failed crashed timed_out unsupported cannot_measure skipped";  reason, output (what a backend printed when it ended badly)
 //     backend_version, kernel_path ("flash2 ... unknown" or null), cache ("cold warm")
-//     counts    {kernels, copies, copy_bytes, memsets, launches, synchronisations, allocations}: each {low, high} per call, null = could not be counted
+//     counts    {kernels, copies, copy_bytes, memsets, launches, synchronisations, allocations, frees}: each {low, high} per call, null = could not be counted
 //     kernels   [{ordinal, kind, class, name, bytes, count: {low, high}, device_ns}]: what one call executed
 //     capturable  true, false: into a CUDA graph; null = not known
 //     times     {instrument, blocks, calls, plan_ns, first_ns, second_ns, host_ns, span_ns, device_ns}: medians over the blocks, per call, null = not measured

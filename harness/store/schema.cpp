@@ -180,6 +180,8 @@ ALTER TABLE measurements ADD COLUMN synchronisations_low INTEGER;
 ALTER TABLE measurements ADD COLUMN synchronisations_high INTEGER;
 ALTER TABLE measurements ADD COLUMN allocations_low INTEGER;
 ALTER TABLE measurements ADD COLUMN allocations_high INTEGER;
+ALTER TABLE measurements ADD COLUMN frees_low INTEGER;
+ALTER TABLE measurements ADD COLUMN frees_high INTEGER;
 ALTER TABLE measurements ADD COLUMN capturable INTEGER;
 ALTER TABLE blocks ADD COLUMN sm_clock_mhz REAL;
 ALTER TABLE blocks ADD COLUMN throttle TEXT;
@@ -203,7 +205,7 @@ SELECT suite, case_id, backend, device, platform, run_id, started_at, status, re
        workspace_bytes, peak_bytes, max_abs_error, rel_error,
        (SELECT instrument FROM blocks WHERE measurement_id = m.id ORDER BY ordinal LIMIT 1) AS instrument,
        cache, verdict, verdict_reason,
-       launches_high AS launches, synchronisations_high AS synchronisations, allocations_high AS allocations, capturable,
+       launches_high AS launches, synchronisations_high AS synchronisations, allocations_high AS allocations, frees_high AS frees, capturable,
        (SELECT avg(sm_clock_mhz) FROM blocks WHERE measurement_id = m.id) AS sm_clock_mhz,
        (SELECT max(throttle) FROM blocks WHERE measurement_id = m.id) AS throttle
 FROM newest JOIN measurements m USING (id)
@@ -222,6 +224,7 @@ numbers (id, metric, unit, instrument, value, low, high) AS (
   UNION ALL SELECT id, 'launches', 'count', counter, launches_high, launches_low, launches_high FROM measurements JOIN counted USING (id)
   UNION ALL SELECT id, 'synchronisations', 'count', counter, synchronisations_high, synchronisations_low, synchronisations_high FROM measurements JOIN counted USING (id)
   UNION ALL SELECT id, 'allocations', 'count', counter, allocations_high, allocations_low, allocations_high FROM measurements JOIN counted USING (id)
+  UNION ALL SELECT id, 'frees', 'count', counter, frees_high, frees_low, frees_high FROM measurements JOIN counted USING (id)
   UNION ALL SELECT id, 'workspace_bytes', 'bytes', NULL, workspace_bytes, workspace_bytes, workspace_bytes FROM measurements
   UNION ALL SELECT id, 'peak_bytes', 'bytes', NULL, peak_bytes, peak_bytes, peak_bytes FROM measurements
   UNION ALL SELECT id, 'max_abs_error', '1', NULL, max_abs_error, max_abs_error, max_abs_error FROM measurements

@@ -38,6 +38,7 @@ TEST(Account, CountsWhatTheHostDoesInsideACall) {
   EXPECT_EQ(result.counts.launches, (CountRange{4, 4}));          // two kernels, a memcpy, a graph
   EXPECT_EQ(result.counts.synchronisations, (CountRange{3, 3}));  // the stream's, and those of cudaMemcpy and cudaFree
   EXPECT_EQ(result.counts.allocations, (CountRange{2, 2}));
+  EXPECT_EQ(result.counts.frees, (CountRange{2, 2}));
   EXPECT_EQ(result.counts.kernels, (CountRange{2, 2}));
   ASSERT_EQ(result.kernels.size(), 3u);                            // calls are no work of the device
   EXPECT_EQ(result.kernels[1].ordinal, 1);
