@@ -55,11 +55,14 @@ DropoutFinding check_dropout(const std::vector<double>& found, const Evaluation&
       return {fmt::format("(batch {}, head {}, row {}) is further from the reference than dropout explains: {:.3g} on average, at most {:.3g}", rows[r].batch,
                           rows[r].head, rows[r].row, distance, row_limit * expected.noise[r]),
               ""};
-    const double variance = odds * of_want * of_want / static_cast<double>(std::max<std::int64_t>(1, expected.visible[r]));
-    along.add(of_both - of_want, variance);
-    heads[{rows[r].batch, rows[r].head}].add(of_both - of_want, variance);
-    unscaled.add(of_both - (1 - p) * of_want, variance);
-    all.add(off, 0);
+    if (of_want == 0 || expected.noise[r] == 0) continue;
+    // In units in which all rows scatter alike, so that the few rows with few keys do not decide alone.
+    const double unit = std::sqrt(of_want) * expected.noise[r];
+    const double variance = odds * of_want * of_want / static_cast<double>(std::max<std::int64_t>(1, expected.visible[r])) / (unit * unit);
+    along.add((of_both - of_want) / unit, variance);
+    heads[{rows[r].batch, rows[r].head}].add((of_both - of_want) / unit, variance);
+    unscaled.add((of_both - (1 - p) * of_want) / unit, variance);
+    all.add(off / expected.noise[r], 0);
     squares += of_want;
     product += of_both;
   }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -32,6 +31,14 @@ std::string differing_repeats(Device& device, Calls& calls, int repeats) {
   for (std::size_t t = 0; t < first.size(); ++t)
     if (differing[t] > 0) text += fmt::format("{}{} differs in {} of {} repeats", text.empty() ? "" : "; ", first[t].first, differing[t], repeats);
   return text;
+}
+
+std::string broken_promise(Device& device, Calls& calls, const Case& value) {
+  constexpr int kRepeats = 10, kRepeatsOfASeed = 2;
+  if (value.deterministic) return differing_repeats(device, calls, kRepeats);
+  if (value.dropout == 0) return "";
+  const std::string differing = differing_repeats(device, calls, kRepeatsOfASeed);
+  return differing.empty() ? "" : "the same seed gives another output: " + differing;
 }
 
 }  // namespace attn
