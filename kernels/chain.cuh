@@ -40,7 +40,8 @@ class Chain {
   static constexpr std::uint64_t kCan =
       ATTN_CAN_FP32 | ATTN_CAN_FP16 | ATTN_CAN_BF16 | ATTN_CAN_MIXED_KV | ATTN_CAN_GQA | ATTN_CAN_HEAD_DIM_V | ATTN_CAN_CAUSAL | ATTN_CAN_ALIGN_TOP_LEFT |
       ATTN_CAN_ALIGN_BOTTOM_RIGHT | ATTN_CAN_WINDOW | ATTN_CAN_SOFTCAP | ATTN_CAN_SCALE | ATTN_CAN_ALIBI | ATTN_CAN_MASK_BOOL | ATTN_CAN_MASK_ADDITIVE |
-      ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED | ATTN_CAN_PAGED | ATTN_CAN_DETERMINISTIC | ATTN_CAN_STRIDED | ATTN_CAN_DEAD_ZERO | ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE;
+      ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED | ATTN_CAN_PAGED | ATTN_CAN_DETERMINISTIC | ATTN_CAN_STRIDED | ATTN_CAN_DEAD_ZERO |
+      ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE;
 
   static Support supports(const attn_problem& problem, const attn_device_facts& device, Route route, const Plants& plants = {}) {
     if (problem.seq_kv > INT_MAX) throw Unsupported("a row of scores is counted in 32 bits, this case has " + std::to_string(problem.seq_kv) + " keys");

@@ -16,6 +16,8 @@ struct DenseCopy {
   void* to;
   std::int64_t batch, heads, seq, dim;
   std::int64_t strides[4];
+  const std::int64_t* rows;  // in elements of the tensor; null: by strides
+  std::int64_t wide;         // elements of a unit
 };
 
 template <class Unit>
@@ -23,8 +25,16 @@ __device__ void copy_units(const DenseCopy& copy) {
   const std::int64_t count = copy.batch * copy.seq * copy.heads * copy.dim, step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
     const std::int64_t d = i % copy.dim, h = i / copy.dim % copy.heads, row = i / copy.dim / copy.heads, s = row % copy.seq, b = row / copy.seq;
-    const std::int64_t at = b * copy.strides[0] + h * copy.strides[1] + s * copy.strides[2] + d * copy.strides[3];
-    static_cast<Unit*>(copy.to)[i] = static_cast<const Unit*>(copy.from)[at];
+    std::int64_t start = b * copy.strides[0] + s * copy.strides[2];
+    if (copy.rows) {
+      start = copy.rows[row];
+      if (start < 0) {
+        static_cast<Unit*>(copy.to)[i] = Unit{};
+        continue;
+      }
+      start /= copy.wide;
+    }
+    static_cast<Unit*>(copy.to)[i] = static_cast<const Unit*>(copy.from)[start + h * copy.strides[1] + d * copy.strides[3]];
   }
 }
 
@@ -57,7 +67,7 @@ void gpu_copy_dense(const TensorView& source, void* to, cudaStream_t stream) {
   }
   const std::int64_t wide = unit / size;
   const auto& strides = source.strides;
-  const DenseCopy copy{source.data, to, batch, heads, seq, dim / wide, {strides[0] / wide, strides[1] / wide, strides[2] / wide, strides[3]}};
+  const DenseCopy copy{source.data, to, batch, heads, seq, dim / wide, {strides[0] / wide, strides[1] / wide, strides[2] / wide, strides[3]}, source.rows.device, wide};
   const std::int64_t count = batch * heads * seq * copy.dim;
   if (count == 0) return;
   const auto blocks = static_cast<int>(std::min<std::int64_t>((count + kThreads - 1) / kThreads, 1 << 20));

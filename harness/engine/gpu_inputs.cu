@@ -20,6 +20,8 @@ struct Target {
   void* data;
   std::int32_t dtype;
   std::int64_t extent[4], strides[4];  // extent: of the positions with an element of their own
+  const std::int64_t* rows;            // (batch, seq) as in RowTable; null: by strides
+  __device__ std::int64_t row(std::int64_t b, std::int64_t s) const { return rows ? rows[b * extent[2] + s] : b * strides[0] + s * strides[2]; }
 };
 
 // Text is joined by hand here: nvcc warns about fmt's formatting of long double, which it sees as device code.
@@ -32,7 +34,8 @@ Target target_of(const TensorView& t, const std::string& name) {
     for (const std::int64_t stride : t.strides) strides += (strides.empty() ? "" : ", ") + std::to_string(stride);
     throw Error("rows of " + name + " overlap (strides " + strides + "): a GPU cannot fill them in a fixed order");
   }
-  Target target{t.data, t.dtype, {}, {}};
+  if (t.rows && !t.rows.device) throw Error(name + " has rows that the device does not know", Fault::internal);
+  Target target{t.data, t.dtype, {}, {}, t.rows.device};
   const auto extent = distinct_extent(t);
   std::copy_n(extent.begin(), 4, target.extent);
   std::copy_n(t.strides.begin(), 4, target.strides);
@@ -49,7 +52,8 @@ __global__ void attn_harness_fill_input(const InputRecipe recipe, const Target t
     const std::int64_t row = i / blocks_of_row, s = row % target.extent[2], h = row / target.extent[2] % target.extent[1];
     const std::int64_t b = first_batch + row / target.extent[2] / target.extent[1];
     const std::int64_t first = ((b * recipe.heads + h) * recipe.seq + s) * recipe.dim, block = first / 2 + i % blocks_of_row;
-    const std::int64_t base = b * target.strides[0] + h * target.strides[1] + s * target.strides[2];
+    const std::int64_t start = target.row(b, s), base = start + h * target.strides[1];
+    if (start < 0) continue;
     NormalPair normals{0, 0};
     if (recipe.random) normals = normal_pair(recipe.seed, recipe.stream, static_cast<std::uint64_t>(block));
     for (int half = 0; half < 2; ++half) {

@@ -18,7 +18,7 @@ void gpu_fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask
 
 void gpu_fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout, cudaStream_t stream);
 
-// As copy_dense, from device memory to device memory: (batch, heads, seq, dim) in any strides to a dense (batch, seq, heads, dim) at `to`, bits kept.
+// As copy_dense, from device memory to device memory: (batch, heads, seq, dim) in any strides or rows to a dense (batch, seq, heads, dim) at `to`, bits kept.
 // The kernel is named harness_copy_merge_heads. Asynchronous.
 void gpu_copy_dense(const TensorView& source, void* to, cudaStream_t stream);
 

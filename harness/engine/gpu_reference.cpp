@@ -15,7 +15,7 @@ constexpr std::int64_t kEnoughBlocks = 1024, kFewestKeys = 128;  // sums are cut
 constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
 
 DeviceView device_view(const TensorView& t) {
-  DeviceView view{t.data, t.dtype, {}};
+  DeviceView view{t.data, t.dtype, {}, t.rows.device, t.shape[2]};
   std::copy_n(t.strides.begin(), 4, view.strides);
   return view;
 }
@@ -159,6 +159,9 @@ Evaluation GpuReference::evaluate(const Reading& reading, std::span<const Output
   const std::size_t largest_at = arrangement.add(groups * c.seq_kv, sizeof(float)), divisors_at = arrangement.add(count, sizeof(Number));
   const std::size_t scores_at = arrangement.add(tiling.scores, sizeof(Number)), partials_at = arrangement.add(tiling.partials, sizeof(Number));
   const std::size_t out_at = arrangement.add(count * c.head_dim_v, sizeof(double)), lse_at = arrangement.add(count, sizeof(double));
+  const std::vector<std::int64_t> k_rows = misread_rows(reading, operands_.k), v_rows = misread_rows(reading, operands_.v);
+  const std::size_t k_rows_at = arrangement.add(static_cast<std::int64_t>(k_rows.size()), sizeof(std::int64_t));
+  const std::size_t v_rows_at = arrangement.add(static_cast<std::int64_t>(v_rows.size()), sizeof(std::int64_t));
   const std::size_t noise_at = arrangement.add(count, sizeof(double)), visible_at = arrangement.add(count, sizeof(std::int64_t));
   std::byte* const memory = scratch(arrangement.bytes(), rows.size());
   const auto point = [&]<class T>(T*& pointer, std::size_t offset) { pointer = reinterpret_cast<T*>(memory + offset); };
@@ -170,6 +173,12 @@ Evaluation GpuReference::evaluate(const Reading& reading, std::span<const Output
   work.q = device_view(operands_.q);
   work.k = device_view(operands_.k);
   work.v = device_view(operands_.v);
+  if (!k_rows.empty()) {
+    upload(memory + k_rows_at, k_rows, stream_);
+    upload(memory + v_rows_at, v_rows, stream_);
+    point(work.k.rows, k_rows_at);
+    point(work.v.rows, v_rows_at);
+  }
   work.head_dim = c.head_dim;
   work.head_dim_v = c.head_dim_v;
   work.seq_kv = c.seq_kv;

@@ -81,7 +81,7 @@ __global__ void attn_harness_largest_values(const RowWork<Steps> work, std::int6
   if (number / keys >= work.group_count) return;
   const RowGroup group = work.groups[number / keys];
   if (key >= group.end) return;
-  const std::int64_t base = group.batch * work.v.strides[0] + group.kv_head * work.v.strides[1] + key * work.v.strides[2];
+  const std::int64_t base = work.v.at(group.batch, group.kv_head, key);
   float largest = 0;
   for (std::int64_t x = threadIdx.x % 32; x < work.head_dim_v; x += 32)
     largest = fmaxf(largest, fabsf(load_element(work.v.data, base + x * work.v.strides[3], work.v.dtype)));
@@ -97,12 +97,13 @@ __global__ void __launch_bounds__(kThreads, 3) attn_harness_scores(const RowWork
   const std::int64_t first_key = tile.low + blockIdx.x % parts * kTileColumns;
   if (first_key >= tile.high) return;
   __shared__ typename Product<Number, kRows>::Slices slices;
-  __shared__ std::int64_t row_at[kRows];
+  __shared__ std::int64_t row_at[kRows], key_at[kColumns];
   const RowPlan* const plans = work.plans + tile.first_row;
   for (int r = static_cast<int>(threadIdx.x); r < tile.rows; r += kThreads)
-    row_at[r] = plans[r].batch * work.q.strides[0] + plans[r].head * work.q.strides[1] + plans[r].row * work.q.strides[2];
+    row_at[r] = plans[r].keys() > 0 ? work.q.at(plans[r].batch, plans[r].head, plans[r].row) : -1;  // others may not be there
   const RowGroup group = work.groups[tile.group];
-  const std::int64_t key_at = group.batch * work.k.strides[0] + group.kv_head * work.k.strides[1];
+  for (int c = static_cast<int>(threadIdx.x); c < kColumns && first_key + c < tile.high; c += kThreads)
+    key_at[c] = work.k.at(group.batch, group.kv_head, first_key + c);
   __syncthreads();
 
   Product<Number, kRows> product;
@@ -113,15 +114,14 @@ __global__ void __launch_bounds__(kThreads, 3) attn_harness_scores(const RowWork
 #pragma unroll
       for (int i = 0; i < kRows / kLines; ++i) {
         const int r = line + i * kLines;
-        slices.left[feature][r] = inside && r < tile.rows ? load_element(work.q.data, row_at[r] + (depth + feature) * work.q.strides[3], dtype) : 0.0f;
+        slices.left[feature][r] = inside && r < tile.rows && row_at[r] >= 0 ? load_element(work.q.data, row_at[r] + (depth + feature) * work.q.strides[3], dtype) : 0.0f;
       }
     });
     with_dtype(work.k.dtype, [&](auto dtype) {
 #pragma unroll
       for (int i = 0; i < kColumns / kLines; ++i) {
         const int c = line + i * kLines;
-        const std::int64_t at = key_at + (first_key + c) * work.k.strides[2] + (depth + feature) * work.k.strides[3];
-        slices.right[feature][c] = inside && first_key + c < tile.high ? load_element(work.k.data, at, dtype) : 0.0f;
+        slices.right[feature][c] = inside && first_key + c < tile.high ? load_element(work.k.data, key_at[c] + (depth + feature) * work.k.strides[3], dtype) : 0.0f;
       }
     });
     __syncthreads();
@@ -217,7 +217,6 @@ __global__ void __launch_bounds__(kThreads, 3) attn_harness_sums(const RowWork<S
   if (low >= high) return;
   __shared__ typename Product<Number, kRows>::Slices slices;
   const RowGroup group = work.groups[tile.group];
-  const std::int64_t value_at = group.batch * work.v.strides[0] + group.kv_head * work.v.strides[1];
   const Number* const weights = work.scores + tile.scores - tile.low;
 
   Product<Number, kRows> product;
@@ -236,7 +235,7 @@ __global__ void __launch_bounds__(kThreads, 3) attn_harness_sums(const RowWork<S
         const int d = step + i * (kThreads / kColumns);
         const bool inside = depth + d < high && first_column + column < work.head_dim_v;
         const float value =
-            inside ? load_element(work.v.data, value_at + (depth + d) * work.v.strides[2] + (first_column + column) * work.v.strides[3], dtype) : 0.0f;
+            inside ? load_element(work.v.data, work.v.at(group.batch, group.kv_head, depth + d) + (first_column + column) * work.v.strides[3], dtype) : 0.0f;
         odd |= !isfinite(value);
         slices.right[d][column] = value;
       }

@@ -18,6 +18,12 @@ struct DeviceView {
   const void* data = nullptr;
   std::int32_t dtype = ATTN_FP32;
   std::int64_t strides[4]{};
+  const std::int64_t* rows = nullptr;  // (batch, seq) as in RowTable; null: by strides
+  std::int64_t seq = 0;
+  // Element (b, h, s, 0).
+  ATTN_HOST_DEVICE std::int64_t at(std::int64_t b, std::int64_t h, std::int64_t s) const {
+    return (rows ? rows[b * seq + s] : b * strides[0] + s * strides[2]) + h * strides[1];
+  }
 };
 
 struct RowGroup {

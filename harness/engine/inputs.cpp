@@ -10,13 +10,14 @@
 namespace attn {
 namespace {
 
-// Writes make_row(b, h, s, buffer) to every row; of positions that share an element the lowest one wins.
+// Writes make_row(b, h, s, buffer) to every row that there is; of positions that share an element the lowest one wins.
 template <class MakeRow>
 void fill_rows(const TensorView& t, const MakeRow& make_row) {
   const std::array<std::int64_t, 4> extent = distinct_extent(t);
   const std::int64_t rows = extent[0] * extent[1] * extent[2];
   const auto write = [&](std::int64_t row, float* buffer) {
     const std::int64_t s = row % extent[2], h = row / extent[2] % extent[1], b = row / extent[2] / extent[1];
+    if (!t.has_row(b, s)) return;
     make_row(b, h, s, buffer);
     for (std::int64_t d = extent[3] - 1; d >= 0; --d) t.store(b, h, s, d, buffer[d]);
   };
@@ -47,11 +48,12 @@ void fill_operand(const Case& c, std::uint64_t seed, Operand operand, const Tens
 std::array<std::int64_t, 4> distinct_extent(const TensorView& t) {
   std::array<std::int64_t, 4> extent = t.shape;
   for (std::size_t i = 0; i < 4; ++i)
-    if (t.strides[i] == 0) extent[i] = std::min<std::int64_t>(extent[i], 1);
+    if (t.strides[i] == 0 && !(t.rows && i % 2 == 0)) extent[i] = std::min<std::int64_t>(extent[i], 1);
   return extent;
 }
 
 bool overlaps(const TensorView& t) {
+  if (t.rows) return false;
   const std::array<std::int64_t, 4> extent = distinct_extent(t);
   std::array<std::size_t, 4> order{0, 1, 2, 3};
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return t.strides[a] < t.strides[b]; });

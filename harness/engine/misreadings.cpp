@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
 
 #include "engine/reference.hpp"
+#include "engine/tensor_layout.hpp"
 
 namespace attn {
 namespace {
@@ -56,6 +58,51 @@ void add_windows(const Case& c, std::int64_t by, const char* text, Collector& co
     });
 }
 
+// Calls place(b, s) for every key that there is.
+template <class Place>
+std::vector<std::int64_t> key_places(const Case& c, const Place& place) {
+  std::vector<std::int64_t> places(static_cast<std::size_t>(c.batch * c.seq_kv), -1);
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    for (std::int64_t s = 0; s < keys_of(c, b); ++s) places[static_cast<std::size_t>(b * c.seq_kv + s)] = place(b, s);
+  return places;
+}
+
+void add_pages(const Case& c, Collector& collect) {
+  const PageTable table = page_table(c);
+  const auto in_page = [&](std::int64_t page, std::int64_t s) { return page * c.page_size + s % c.page_size; };
+  if (c.page_order == PageOrder::shuffled) {
+    Case ordered = c;
+    ordered.page_order = PageOrder::sequential;
+    const PageTable in_order = page_table(ordered);
+    collect.add("the page order ignored", [&](Reading& r) {
+      r.key_places = key_places(c, [&](std::int64_t b, std::int64_t s) { return in_page(in_order.pages[static_cast<std::size_t>(b * in_order.pages_per_entry + s / c.page_size)], s); });
+    });
+  }
+  // Of a shorter first sequence the table goes on with the page of nobody: that answer is NaN and needs no name.
+  if (c.batch > 1 && keys_of(c, 0) == *std::max_element(c.lengths_kv.begin(), c.lengths_kv.end()))
+    collect.add("the first sequence's pages for all", [&](Reading& r) {
+      r.key_places = key_places(c, [&](std::int64_t, std::int64_t s) { return in_page(table.pages[static_cast<std::size_t>(s / c.page_size)], s); });
+    });
+}
+
+void add_starts(const Case& c, Collector& collect) {
+  const std::vector<std::int32_t> starts_q = starts_of(c.lengths_q), starts_kv = starts_of(c.lengths_kv);
+  const std::int64_t tokens = starts_kv.back();
+  const auto start = [](const std::vector<std::int32_t>& starts, std::int64_t b) { return std::int64_t{starts[static_cast<std::size_t>(b)]}; };
+  collect.add("the starts of the keys ignored", [&](Reading& r) { r.key_places = key_places(c, [](std::int64_t, std::int64_t s) { return s; }); });
+  bool inside = starts_q != starts_kv;
+  for (std::int64_t b = 0; b < c.batch; ++b) inside = inside && start(starts_q, b) + keys_of(c, b) <= tokens;
+  if (inside)
+    collect.add("the starts of the queries taken for the keys'", [&](Reading& r) {
+      r.key_places = key_places(c, [&](std::int64_t b, std::int64_t s) { return start(starts_q, b) + s; });
+    });
+  // Every sequence as long as the longest may be: the next one's keys are read, to the end of memory.
+  collect.add("lengths ignored", [&](Reading& r) {
+    for (std::int64_t b = 0; b < c.batch; ++b) r.value.lengths_kv[static_cast<std::size_t>(b)] = std::min(c.seq_kv, tokens - start(starts_kv, b));
+    r.key_places = key_places(r.value, [&](std::int64_t b, std::int64_t s) { return start(starts_kv, b) + s; });
+  });
+}
+
 }  // namespace
 
 std::vector<Reading> misreadings(const Case& c) {
@@ -98,7 +145,9 @@ std::vector<Reading> misreadings(const Case& c) {
     collect.add("the mask ignored", [](Reading& r) { r.value.mask = MaskKind::none; });
     if (c.mask_tensor.pattern != MaskPattern::all_true) collect.add("the mask's sense inverted", [](Reading& r) { r.mask_inverted = true; });
   }
-  if (!c.lengths_kv.empty()) collect.add("lengths ignored", [](Reading& r) { r.value.lengths_kv.clear(); });
+  if (c.page_size > 0) add_pages(c, collect);  // behind the lengths lies NaN there
+  else if (c.layout == Layout::thd) add_starts(c, collect);
+  else if (!c.lengths_kv.empty()) collect.add("lengths ignored", [](Reading& r) { r.value.lengths_kv.clear(); });
   if (c.heads_kv > 1 && c.heads_kv < c.heads) {
     collect.add("KV heads mapped by modulo", [](Reading& r) { r.head_map = HeadMap::modulo; });
     collect.add("KV heads mapped by h / heads_kv", [](Reading& r) { r.head_map = HeadMap::divided_by_kv; });

@@ -37,6 +37,9 @@ RowScan scan_row(const Bits* data, std::int64_t columns, std::int64_t stride, st
   return scan;
 }
 
+// The last page of the entry's keys holds places without a key.
+bool has_page_tail(const Case& c, std::int64_t b) { return c.page_size > 0 && keys_of(c, b) % c.page_size != 0; }
+
 }  // namespace
 
 OutputScan scan_output(const Case& c, const TensorView& mask, const TensorView& output, std::optional<std::uint32_t> poison) {
@@ -54,6 +57,7 @@ OutputScan scan_output(const Case& c, const TensorView& mask, const TensorView& 
   parallel_for(c.batch * c.heads * c.seq_q, std::max<std::int64_t>(1, 65536 / c.head_dim_v), [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t line = first; line < end; ++line) {
       const OutputRow row{line / c.seq_q / c.heads, line / c.seq_q % c.heads, line % c.seq_q};
+      if (!output.has_row(row.batch, row.row)) continue;
       const std::int64_t at = output.offset(row.batch, row.head, row.row, 0);
       const auto scanned = [&]<class Bits>(const Bits* data) { return scan_row(data + at, c.head_dim_v, output.strides[3], special, poison); };
       RowScan scan = size == 4   ? scanned(static_cast<const std::uint32_t*>(output.data))
@@ -71,7 +75,7 @@ OutputScan scan_output(const Case& c, const TensorView& mask, const TensorView& 
       total.not_finite += scan.not_finite;
       note(line, row, scan.first_unwritten, lowest_unwritten, total.first_unwritten);
       note(line, row, scan.first_not_finite, lowest_not_finite, total.first_not_finite);
-      if (scan.not_finite > 0 && rows_of(c, row.batch) == c.seq_q && keys_of(c, row.batch) == c.seq_kv) total.not_finite_beside_padding_only = false;
+      if (scan.not_finite > 0 && rows_of(c, row.batch) == c.seq_q && keys_of(c, row.batch) == c.seq_kv && !has_page_tail(c, row.batch)) total.not_finite_beside_padding_only = false;
     }
   });
   return total;

@@ -20,6 +20,7 @@ class Evaluator {
   using Number = typename Steps::Number;
 
  public:
+  // `operands`: with the keys where the reading finds them.
   Evaluator(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows, Evaluation& result)
       : c_(reading.value), operands_(operands), rows_(rows), result_(result), planner_(reading, operands.mask),
         scoring_(reading, mask_reader(reading, operands.mask)) {}
@@ -70,6 +71,12 @@ class Evaluator {
   double* out_of(std::size_t index) { return result_.out.data() + static_cast<std::int64_t>(index) * result_.columns; }
   Number* scores_of(const Plan& plan) { return scores_.data() + static_cast<std::int64_t>(plan.slot) * width_ - low_; }  // by key
 
+  // Row (b, h, s) of `from`, element x to to[x * step].
+  static void load_row(const TensorView& from, std::int64_t b, std::int64_t h, std::int64_t s, Number* to, std::int64_t step) {
+    const std::int64_t at = from.offset(b, h, s, 0), dim = from.shape[3];
+    for (std::int64_t x = 0; x < dim; ++x) to[x * step] = load_element(from.data, at + x * from.strides[3], from.dtype);
+  }
+
   // scores = q . k, summed in the order of head_dim, before any other step.
   void make_scores(std::int64_t low, std::int64_t high) {
     const std::int64_t d = c_.head_dim;
@@ -78,12 +85,11 @@ class Evaluator {
     tile_.assign(static_cast<std::size_t>(kTile * d), Number{0});
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       const RowPlan& row = plans_[i];
-      for (std::int64_t x = 0; x < d; ++x) q_[i * static_cast<std::size_t>(d) + static_cast<std::size_t>(x)] = operands_.q.load(row.batch, row.head, row.row, x);
+      load_row(operands_.q, row.batch, row.head, row.row, q_.data() + i * static_cast<std::size_t>(d), 1);
     }
     for (std::int64_t j = low; j < high; j += kTile) {
       const std::int64_t count = std::min(kTile, high - j);
-      for (std::int64_t jj = 0; jj < count; ++jj)
-        for (std::int64_t x = 0; x < d; ++x) tile_[static_cast<std::size_t>(x * kTile + jj)] = operands_.k.load(batch_, kv_head_, j + jj, x);
+      for (std::int64_t jj = 0; jj < count; ++jj) load_row(operands_.k, batch_, kv_head_, j + jj, tile_.data() + jj, kTile);
       for (std::size_t i = 0; i < plans_.size(); ++i) {
         if (plans_[i].dead || plans_[i].first >= j + count || plans_[i].end <= j) continue;
         Number sums[kTile]{};
@@ -125,12 +131,14 @@ class Evaluator {
     for (std::int64_t j = low; j < high; j += kTile) {
       const std::int64_t count = std::min(kTile, high - j);
       double largest[kTile]{};
-      for (std::int64_t jj = 0; jj < count; ++jj)
+      for (std::int64_t jj = 0; jj < count; ++jj) {
+        const std::int64_t at = operands_.v.offset(batch_, kv_head_, j + jj, 0);
         for (std::int64_t x = 0; x < d; ++x) {
-          const float value = operands_.v.load(batch_, kv_head_, j + jj, x);
+          const float value = load_element(operands_.v.data, at + x * operands_.v.strides[3], operands_.v.dtype);
           tile_[static_cast<std::size_t>(jj * d + x)] = value;
           largest[jj] = std::max(largest[jj], static_cast<double>(std::fabs(value)));
         }
+      }
       for (std::size_t i = 0; i < plans_.size(); ++i) {
         const Plan& plan = plans_[i];
         Number* const out = outputs_.data() + i * static_cast<std::size_t>(d);
@@ -166,7 +174,12 @@ class Evaluator {
 };
 
 template <class Steps>
-Evaluation evaluate(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows) {
+Evaluation evaluate(const Reading& reading, Operands operands, std::span<const OutputRow> rows) {
+  const std::vector<std::int64_t> k_rows = misread_rows(reading, operands.k), v_rows = misread_rows(reading, operands.v);
+  if (!k_rows.empty()) {
+    operands.k.rows = {k_rows.data(), nullptr};
+    operands.v.rows = {v_rows.data(), nullptr};
+  }
   Evaluation result;
   result.columns = reading.value.head_dim_v;
   result.out.assign(rows.size() * static_cast<std::size_t>(result.columns), 0.0);

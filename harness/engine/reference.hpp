@@ -30,6 +30,8 @@ struct Reading {
   Case value;
   HeadMap head_map = HeadMap::grouped;
   bool mask_inverted = false;
+  // Where the backend looks for key (batch, seq): a token of ragged k and v, place n % page_size of page n / page_size of paged ones. Empty: where it lies.
+  std::vector<std::int64_t> key_places = {};
   std::string text;
 };
 
@@ -43,7 +45,7 @@ struct Evaluation {
 
 // score = softcap(scale * q.k) - slope * |row + diagonal offset - key| + additive mask; softmax over the visible keys; times v. A row with no visible key
 // follows dead_rows (mean: over the valid keys of its sequence, 0 when there are none). A row past lengths_q is 0. Slopes are rounded to float, as the
-// backend gets them. Several threads.
+// backend gets them. Rows past the lengths are never read. Several threads.
 Evaluation reference(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows);
 
 // The same rows with every step rounded to the case's dtype: q.k (summed in float), scaling, softcap, bias, mask, weights, output (summed in float). In
@@ -68,11 +70,14 @@ class HostReference final : public Reference {
   Operands operands_;
 };
 
+// The rows of k or v as a reading with key_places finds them: a row table, (batch, seq_kv).
+std::vector<std::int64_t> misread_rows(const Reading& reading, const TensorView& keys);
+
 // True when causality, window, lengths and the mask tensor leave the row no key. Needs no q, k or v.
 bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row);
 
 // Readings that are likely mistakes for this case: an argument ignored, the other alignment, a window one key off, the mask's sense, the head map, another
-// policy of dead rows. Some may have the same answer as the right reading.
+// policy of dead rows, starts or a page table ignored. Some may have the same answer as the right reading.
 std::vector<Reading> misreadings(const Case& value);
 
 }  // namespace attn

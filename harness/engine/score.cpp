@@ -45,6 +45,15 @@ RowPlan RowPlanner::operator()(const OutputRow& row, std::size_t index) const {
   return plan;
 }
 
+std::vector<std::int64_t> misread_rows(const Reading& reading, const TensorView& keys) {
+  std::vector<std::int64_t> rows;
+  rows.reserve(reading.key_places.size());
+  const std::int64_t page = reading.value.page_size;
+  for (const std::int64_t place : reading.key_places)
+    rows.push_back(place < 0 ? -1 : page > 0 ? place / page * keys.strides[0] + place % page * keys.strides[2] : place * keys.strides[2]);
+  return rows;
+}
+
 bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row) {
   const KeyRange keys = visible_keys(reading.value, row.batch, row.row);
   const MaskReader reader = mask_reader(reading, mask);

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "engine/gpu_operands.hpp"
+#include "engine/tensor_layout.hpp"
 #include "gpu/cuda.hpp"
 #include "gpu/gpu_facts.hpp"
 
@@ -62,6 +64,16 @@ struct Laid {
     bytes.assign(static_cast<std::size_t>(b * h * (s + 2) * (d + 5)) * (dtype == kBoolByte ? 1 : element_bytes(dtype)), 0xa5);
     view.data = bytes.data();
   }
+  // Ragged or paged.
+  Laid(std::int32_t dtype, TensorLayout laid) : layout(std::make_shared<TensorLayout>(std::move(laid))) {
+    view = {nullptr, dtype, layout->shape, layout->strides, {}};
+    bytes.assign(static_cast<std::size_t>(layout->elements) * element_bytes(dtype) + 1, 0xa5);
+    view.data = bytes.data();
+    if (layout->rows.empty()) return;
+    rows = std::make_shared<DeviceMemory>(allocate_device(layout->rows.size() * sizeof(std::int64_t)));
+    check_cuda(cudaMemcpy(rows->get(), layout->rows.data(), layout->rows.size() * sizeof(std::int64_t), cudaMemcpyHostToDevice), "cudaMemcpy of a row table");
+    view.rows = {layout->rows.data(), static_cast<const std::int64_t*>(rows->get())};
+  }
   Laid(const Laid&) = delete;
   Laid(Laid&&) = default;
   TensorView on(const Twin& twin) const {
@@ -69,9 +81,27 @@ struct Laid {
     copy.data = twin.data();
     return copy;
   }
+  std::shared_ptr<TensorLayout> layout;
+  std::shared_ptr<DeviceMemory> rows;
   std::vector<std::uint8_t> bytes;
   TensorView view;
 };
+
+// q, k and v of a case: ragged and paged as it says, else by `lays`.
+inline std::vector<Laid> laid_operands(const Case& c, const std::array<Lay, 3>& lays, StrideKind kind = StrideKind::dense) {
+  const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
+  std::vector<Laid> result;
+  const std::array<std::int64_t, 4> q{c.batch, c.heads, c.seq_q, c.head_dim};
+  if (c.layout == Layout::thd) result.emplace_back(dtype, ragged_layout(q, c.lengths_q, kind));
+  else result.emplace_back(dtype, q, lays[0]);
+  for (const auto& [dim, lay] : {std::pair{c.head_dim, lays[1]}, {c.head_dim_v, lays[2]}}) {
+    const std::array<std::int64_t, 4> shape{c.batch, c.heads_kv, c.seq_kv, dim};
+    if (c.page_size > 0) result.emplace_back(dtype_kv, paged_layout(shape, c, kind));
+    else if (c.layout == Layout::thd) result.emplace_back(dtype_kv, ragged_layout(shape, c.lengths_kv, kind));
+    else result.emplace_back(dtype_kv, shape, lay);
+  }
+  return result;
+}
 
 inline std::array<std::int64_t, 4> mask_shape(const Case& c) {
   const auto& full = c.mask_tensor.full;
@@ -91,6 +121,21 @@ class Dice {
  private:
   std::mt19937_64 engine_;
 };
+
+// Lengths, and rows that follow each other, keys in pages, or both.
+inline void scatter(Case& c, Dice& dice) {
+  c.lengths_q.clear();
+  c.lengths_kv.clear();
+  for (std::int64_t b = 0; b < c.batch; ++b) {
+    c.lengths_q.push_back(dice.chance(5) ? 0 : dice(0, c.seq_q));
+    c.lengths_kv.push_back(dice.chance(5) ? 0 : dice(0, c.seq_kv));
+  }
+  const std::int64_t how = dice(0, 2);
+  if (how != 1) c.layout = Layout::thd;
+  if (how == 0) return;
+  c.page_size = dice(1, 40);
+  c.page_order = PageOrder::shuffled;
+}
 
 // A small case with any of the features.
 inline Case random_case(Dice& dice) {

@@ -8,11 +8,8 @@ using GpuInputs = OnCard;
 
 // q, k, v and the mask of a case, filled on both sides.
 struct Filled {
-  Filled(const Case& c, std::uint64_t seed, const std::array<Lay, 3>& lays, cudaStream_t stream) {
-    const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
-    host.emplace_back(dtype, std::array{c.batch, c.heads, c.seq_q, c.head_dim}, lays[0]);
-    host.emplace_back(dtype_kv, std::array{c.batch, c.heads_kv, c.seq_kv, c.head_dim}, lays[1]);
-    host.emplace_back(dtype_kv, std::array{c.batch, c.heads_kv, c.seq_kv, c.head_dim_v}, lays[2]);
+  Filled(const Case& c, std::uint64_t seed, const std::array<Lay, 3>& lays, cudaStream_t stream, StrideKind kind = StrideKind::dense) {
+    host = laid_operands(c, lays, kind);
     if (c.mask == MaskKind::tensor) host.emplace_back(mask_dtype(c), mask_shape(c), Lay::bhsd);
     for (const Laid& tensor : host) card.emplace_back(tensor.bytes);
     gpu_fill_inputs(c, seed, host[0].on(card[0]), host[1].on(card[1]), host[2].on(card[2]), stream);
@@ -41,6 +38,17 @@ TEST_F(GpuInputs, AreTheHostsBitForBitInEveryDtypeRecipeAndLayout) {
     const auto lay = [&] { return static_cast<Lay>(dice(0, 5)); };
     const std::array<Lay, 3> lays{lay(), lay(), lay()};
     expect_equal(Filled(c, static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u, lays, stream.get()), case_id(c));
+  }
+}
+
+// What no row owns stays as it was.
+TEST_F(GpuInputs, OfRaggedAndPagedCasesAreTheHostsBitForBit) {
+  Dice dice(3);
+  for (int i = 0; i < 120 && !HasFailure(); ++i) {
+    Case c = random_case(dice);
+    scatter(c, dice);
+    const StrideKind kind = std::array{StrideKind::dense, StrideKind::transposed, StrideKind::sliced, StrideKind::expanded}[static_cast<std::size_t>(dice(0, 3))];
+    expect_equal(Filled(c, static_cast<std::uint64_t>(i), {}, stream.get(), kind), case_id(c));
   }
 }
 
@@ -83,6 +91,37 @@ TEST_F(GpuInputs, WithOverlappingRowsAreRefused) {
   TensorView view = q.on(twin);
   view.strides[2] = 1;
   EXPECT_THROW(gpu_fill_inputs(c, 1, view, q.on(twin), q.on(twin), stream.get()), Error);
+}
+
+TEST_F(GpuInputs, CopiedDenseFromRaggedRowsHaveZerosWhereThereIsNone) {
+  Dice dice(4);
+  for (int i = 0; i < 60; ++i) {
+    Case c = random_case(dice);
+    scatter(c, dice);
+    for (Laid& source : laid_operands(c, {}, dice.chance(2) ? StrideKind::sliced : StrideKind::dense)) {
+      if (!source.view.rows) continue;
+      for (std::uint8_t& byte : source.bytes) byte = static_cast<std::uint8_t>(dice(0, 255));
+      const auto size = element_bytes(source.view.dtype);
+      const auto& shape = source.view.shape;
+      std::vector<std::uint8_t> want;
+      for (std::int64_t b = 0; b < shape[0]; ++b)
+        for (std::int64_t s = 0; s < shape[2]; ++s)
+          for (std::int64_t n = 0; n < shape[1] * shape[3]; ++n) {
+            if (!source.view.has_row(b, s)) {
+              want.insert(want.end(), size, 0);
+              continue;
+            }
+            const std::uint8_t* const at = source.bytes.data() + static_cast<std::size_t>(source.view.offset(b, n / shape[3], s, n % shape[3])) * size;
+            want.insert(want.end(), at, at + size);
+          }
+      const Twin from(source.bytes), to(std::vector<std::uint8_t>(want.size() + 16, 0xa5));
+      gpu_copy_dense(source.on(from), to.data(), stream.get());
+      wait();
+      const std::vector<std::uint8_t> got = to.read();
+      ASSERT_TRUE(std::equal(want.begin(), want.end(), got.begin())) << case_id(c);
+      ASSERT_EQ(got[want.size()], 0xa5);
+    }
+  }
 }
 
 TEST_F(GpuInputs, CopiedDenseKeepTheirBits) {

@@ -15,10 +15,7 @@ using GpuReferenceOf = OnCard;
 class Both {
  public:
   Both(const Case& value, std::uint64_t seed, const std::array<Lay, 3>& lays = {}) : c(value) {
-    const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
-    tensors_.emplace_back(dtype, std::array{c.batch, c.heads, c.seq_q, c.head_dim}, lays[0]);
-    tensors_.emplace_back(dtype_kv, std::array{c.batch, c.heads_kv, c.seq_kv, c.head_dim}, lays[1]);
-    tensors_.emplace_back(dtype_kv, std::array{c.batch, c.heads_kv, c.seq_kv, c.head_dim_v}, lays[2]);
+    tensors_ = laid_operands(c, lays);
     fill_inputs(c, seed, tensors_[0].view, tensors_[1].view, tensors_[2].view);
     if (c.mask == MaskKind::tensor) {
       tensors_.emplace_back(mask_dtype(c), mask_shape(c), Lay::bhsd);
@@ -92,7 +89,8 @@ Errors errors(const Evaluation& a, const Evaluation& exact) {
 TEST_F(GpuReferenceOf, AnyCaseIsTheHosts) {
   Dice dice(11);
   for (int i = 0; i < 250 && !HasFailure(); ++i) {
-    const Case c = random_case(dice);
+    Case c = random_case(dice);
+    if (dice.chance(4)) scatter(c, dice);
     const auto lay = [&] { return static_cast<Lay>(dice(0, 5)); };
     Both both(c, static_cast<std::uint64_t>(i), {lay(), lay(), lay()});
     Reading reading = both.right();
@@ -180,6 +178,20 @@ TEST_F(GpuReferenceOf, NoRowsIsEmpty) {
   const Evaluation nothing = GpuReference(both.card, stream.get()).exact(both.right(), {});
   EXPECT_TRUE(nothing.out.empty());
   EXPECT_EQ(nothing.columns, 64);
+}
+
+TEST_F(GpuReferenceOf, EveryMisreadingOfRowsAndPagesIsTheHosts) {
+  Dice dice(12);
+  for (int i = 0; i < 60 && !HasFailure(); ++i) {
+    Case c = random_case(dice);
+    c.inputs = Inputs::normal;
+    scatter(c, dice);
+    Both both(c, static_cast<std::uint64_t>(i));
+    const GpuReference card(both.card, stream.get());
+    for (const Reading& reading : misreadings(c))
+      if (!reading.key_places.empty())
+        expect_equal(card.exact(reading, both.rows()), reference(reading, both.host, both.rows()), case_id(c) + ": " + reading.text);
+  }
 }
 
 TEST_F(GpuReferenceOf, ValuesOfHiddenKeysMayBeAnything) {

@@ -117,6 +117,9 @@ std::vector<Case> featured_cases(DType dtype) {
       }),
       base([](Case& c) { c.lengths_kv = {40, 23}, c.lengths_q = {40, 30}; }),
       base([](Case& c) { c.head_dim_v = 16, c.heads_kv = 3; }),
+      base([](Case& c) { c.layout = Layout::thd, c.lengths_q = {20, 40}, c.lengths_kv = {31, 40}; }),
+      base([](Case& c) { c.lengths_kv = {40, 23}, c.page_size = 8, c.page_order = PageOrder::shuffled; }),
+      base([](Case& c) { c.layout = Layout::thd, c.lengths_q = {20, 40}, c.lengths_kv = {40, 23}, c.page_size = 5, c.page_order = PageOrder::shuffled; }),
   };
 }
 
@@ -188,6 +191,23 @@ TEST(Numerics, OffByOneIsWrongInEveryDtype) {
       EXPECT_TRUE(wrong(window, [](Case& c) { c.window_left = 3; })) << word(dtype) << " " << seq;
       EXPECT_TRUE(wrong(causal, [](Case& c) { c.mask = MaskKind::none, c.window_right = 1; })) << word(dtype) << " " << seq;
     }
+}
+
+TEST(Numerics, KnowsHowRowsAndPagesAreMisread) {
+  const auto texts = [](const std::function<void(Case&)>& change) {
+    std::vector<std::string> result;
+    for (const Reading& reading : misreadings(with(shaped(2, 1, 1, 40, 40, 8), change)))
+      if (!reading.key_places.empty()) result.push_back(reading.text);
+    return result;
+  };
+  EXPECT_THAT(texts([](Case& c) { c.layout = Layout::thd, c.lengths_q = {20, 40}, c.lengths_kv = {31, 40}; }),
+              testing::ElementsAre("the starts of the keys ignored", "the starts of the queries taken for the keys'", "lengths ignored"));
+  EXPECT_THAT(texts([](Case& c) { c.layout = Layout::thd, c.lengths_q = {40, 40}, c.lengths_kv = {31, 40}; }),
+              testing::ElementsAre("the starts of the keys ignored", "lengths ignored"))
+      << "keys past the last token are not there to be read";
+  EXPECT_THAT(texts([](Case& c) { c.lengths_kv = {40, 23}, c.page_size = 8, c.page_order = PageOrder::shuffled; }),
+              testing::ElementsAre("the page order ignored", "the first sequence's pages for all"));
+  EXPECT_THAT(texts([](Case& c) { c.lengths_kv = {23, 40}, c.page_size = 8; }), testing::IsEmpty());
 }
 
 // P6's note: softmax does not see a constant.

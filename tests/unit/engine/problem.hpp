@@ -1,5 +1,5 @@
 #pragma once
-// A dense case in memory of its own, its reference, and an output to be judged.
+// A case in memory of its own, dense, ragged or paged as it says, its reference, and an output to be judged.
 
 #include <deque>
 #include <functional>
@@ -8,6 +8,7 @@
 
 #include "engine/inputs.hpp"
 #include "engine/numerics.hpp"
+#include "engine/tensor_layout.hpp"
 
 namespace attn {
 
@@ -15,10 +16,10 @@ class Problem {
  public:
   explicit Problem(const Case& value, std::uint64_t seed = 1) : c(value) {
     const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
-    operands.q = view(dtype, {c.batch, c.heads, c.seq_q, c.head_dim});
-    operands.k = view(dtype_kv, {c.batch, c.heads_kv, c.seq_kv, c.head_dim});
-    operands.v = view(dtype_kv, {c.batch, c.heads_kv, c.seq_kv, c.head_dim_v});
-    output = view(dtype, {c.batch, c.heads, c.seq_q, c.head_dim_v});
+    operands.q = of_queries(dtype, c.head_dim);
+    operands.k = of_keys(dtype_kv, c.head_dim);
+    operands.v = of_keys(dtype_kv, c.head_dim_v);
+    output = of_queries(dtype, c.head_dim_v);
     if (c.mask == MaskKind::tensor) {
       const auto& full = c.mask_tensor.full;
       operands.mask = view(c.mask_tensor.dtype == MaskDType::boolean ? kBoolByte : dtype,
@@ -36,6 +37,23 @@ class Problem {
     return {storage_.back().data(), dtype, shape, {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}};
   }
 
+  // Every element NaN, its row table on the host alone.
+  TensorView laid(std::int32_t dtype, TensorLayout layout) {
+    layouts_.push_back(std::move(layout));
+    const TensorLayout& l = layouts_.back();
+    storage_.emplace_back(static_cast<std::size_t>(l.elements) * element_bytes(dtype) + 8, 0xff);
+    return {storage_.back().data(), dtype, l.shape, l.strides, {l.rows.empty() ? nullptr : l.rows.data(), nullptr}};
+  }
+  TensorView of_queries(std::int32_t dtype, std::int64_t dim) {
+    const std::array<std::int64_t, 4> shape{c.batch, c.heads, c.seq_q, dim};
+    return c.layout == Layout::thd ? laid(dtype, ragged_layout(shape, c.lengths_q, StrideKind::dense)) : view(dtype, shape);
+  }
+  TensorView of_keys(std::int32_t dtype, std::int64_t dim) {
+    const std::array<std::int64_t, 4> shape{c.batch, c.heads_kv, c.seq_kv, dim};
+    if (c.page_size > 0) return laid(dtype, paged_layout(shape, c, StrideKind::dense));
+    return c.layout == Layout::thd ? laid(dtype, ragged_layout(shape, c.lengths_kv, StrideKind::dense)) : view(dtype, shape);
+  }
+
   std::vector<OutputRow> all_rows() const { return sample_rows(c, operands.mask, 0, {.flops = 1e18, .elements = 1e18}); }
   Reading right() const { return {.value = c, .text = {}}; }
   Evaluation right_rows() const { return reference(right(), operands, all_rows()); }
@@ -45,7 +63,7 @@ class Problem {
     for (std::int64_t b = 0; b < c.batch; ++b)
       for (std::int64_t h = 0; h < c.heads; ++h)
         for (std::int64_t s = 0; s < c.seq_q; ++s)
-          for (std::int64_t x = 0; x < c.head_dim_v; ++x) output.store(b, h, s, x, 0.0f);
+          for (std::int64_t x = 0; x < c.head_dim_v && output.has_row(b, s); ++x) output.store(b, h, s, x, 0.0f);
     const std::vector<OutputRow> rows = all_rows();
     for (std::size_t i = 0; i < rows.size(); ++i)
       for (std::int64_t x = 0; x < c.head_dim_v; ++x)
@@ -77,6 +95,7 @@ class Problem {
 
  private:
   std::deque<std::vector<unsigned char>> storage_;
+  std::deque<TensorLayout> layouts_;
   mutable std::unique_ptr<HostReference> reference_;
 };
 
