@@ -83,6 +83,7 @@ struct Expectation {
   std::optional<bool> capturable;       // into a CUDA graph
   std::vector<KernelPath> kernel_path;  // any of these
   std::optional<bool> supported;
+  std::optional<double> smooth;         // ratio minus 1 of device_ns to a neighbour in a sweep of sizes
   Place place;
 };
 

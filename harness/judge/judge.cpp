@@ -6,6 +6,7 @@
 
 #include "judge/counts.hpp"
 #include "judge/latency.hpp"
+#include "judge/sweep.hpp"
 
 namespace attn {
 namespace {
@@ -64,8 +65,9 @@ Finding latency_finding(const LatencyJudgement& judgement, const LatencyGate& ga
 // What latency has to say; true when more blocks may change it.
 bool judge_times(const JudgeInput& input, Verdict& verdict) {
   if (!input.gates.enabled.contains(Gate::latency) || !input.gates.latency) return false;
+  bool open = judge_sweep(input, verdict);
   const LatencyJudgement main = judge_latency(input, *input.gates.latency);
-  bool open = main.open;
+  open |= main.open;
   if (!main.outcome) verdict.not_judged.push_back("latency: " + main.message);
   else if (*main.outcome != Outcome::pass || !main.message.empty()) verdict.findings.push_back(latency_finding(main, *input.gates.latency));
 

@@ -16,6 +16,12 @@
 
 namespace attn {
 
+// The measurements beside one in a sweep: a size one smaller and one larger.
+struct SweepPair {
+  const Measurement* before = nullptr;
+  const Measurement* after = nullptr;
+};
+
 // Pointers may be null where said so; what they point at must outlive the call.
 struct JudgeInput {
   const Measurement* measurement = nullptr;  // accounted (accounting/account.hpp), all blocks measured so far
@@ -25,6 +31,7 @@ struct JudgeInput {
   const Baseline* counts_baseline = nullptr; // looked up by arch; null: none
   const Baseline* times_baseline = nullptr;  // looked up by platform; null: none
   std::optional<Interval> control;           // how the control rows moved, control_ratio(...); empty: no control rows
+  std::vector<SweepPair> beside;             // sweep_neighbours(...)
   std::size_t max_blocks = 5;                // the parent will measure no more than this
   double resolution_ns = 0;                  // of the clock, when known to be coarser than the instrument's own
   std::string latency_blocked;               // not empty: latency is not judged, and why ("another process computes on GPU 0")

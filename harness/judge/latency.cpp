@@ -50,18 +50,6 @@ std::string obstacle(const JudgeInput& input, LatencyMetric metric) {
   return {};
 }
 
-// What the clock cannot tell apart. CUPTI counts in 32 ns on Hopper, event pairs in about half a microsecond (CUDA's manual).
-double instrument_step(Instrument instrument) {
-  switch (instrument) {
-    case Instrument::cupti: return 32;
-    case Instrument::events:
-    case Instrument::graph: return 500;
-    case Instrument::reported:
-    case Instrument::clock: return 1;
-  }
-  return 1;
-}
-
 bool constant(const std::vector<double>& values) { return std::ranges::all_of(values, [&](double each) { return each == values.front(); }); }
 
 // The step of a coarse clock, where the values themselves show one. Two constant sides of which one is once or twice the step are no proof: any two round
@@ -123,6 +111,18 @@ std::string blame(const JudgeInput& input, const LatencyGate& gate, const Sample
 }
 
 }  // namespace
+
+// CUPTI counts in 32 ns on Hopper, event pairs in about half a microsecond (CUDA's manual).
+double instrument_step(Instrument instrument) {
+  switch (instrument) {
+    case Instrument::cupti: return 32;
+    case Instrument::events:
+    case Instrument::graph: return 500;
+    case Instrument::reported:
+    case Instrument::clock: return 1;
+  }
+  return 1;
+}
 
 LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate) {
   LatencyJudgement result;

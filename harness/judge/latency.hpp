@@ -22,6 +22,9 @@ struct LatencyJudgement {
 // regressed, turned around. Else undecided. What this gives on pure noise, and what it finds, is simulated in tests/unit/judge/latency_test.cpp.
 LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate);
 
+// What the clock cannot tell apart, in ns.
+double instrument_step(Instrument instrument);
+
 // The host's time on a device that computes by itself: an enqueue that became slow hides behind device times. Wide limits, for it is noisy.
 std::optional<LatencyGate> host_gate(const JudgeInput& input);
 

@@ -74,7 +74,8 @@ std::vector<KernelPath> read_kernel_path(const Node& node) {
 }
 
 Expectation read_expectation(const Node& node, const Suite& suite) {
-  const WordList own{"kernels", "copies", "copy_bytes", "memsets", "launches", "synchronisations", "allocations", "capturable", "kernel_path", "supported"};
+  const WordList own{"kernels", "copies", "copy_bytes", "memsets", "launches", "synchronisations", "allocations", "capturable", "kernel_path", "supported",
+                     "smooth"};
   const MapReader map(node, "an expectation", selector_keys(own));
   if (std::none_of(own.begin(), own.end(), [&](std::string_view key) { return map.optional(key) != nullptr; }))
     throw Error(node.place, "expects nothing; add one of: " + join(own));
@@ -91,6 +92,7 @@ Expectation read_expectation(const Node& node, const Suite& suite) {
   if (const Node* capturable = map.optional("capturable")) expectation.capturable = read_boolean(*capturable);
   if (const Node* path = map.optional("kernel_path")) expectation.kernel_path = read_kernel_path(*path);
   if (const Node* supported = map.optional("supported")) expectation.supported = read_boolean(*supported);
+  if (const Node* smooth = map.optional("smooth")) expectation.smooth = read_ratio(*smooth);
   return expectation;
 }
 

@@ -106,7 +106,7 @@ TEST(Gates, RefuseBareNumbersAndNonsense) {
 }
 
 TEST(Expectations, KeepTheirPlaceAndBounds) {
-  const Suite suite = with("expect:\n  - {backend: [naive, flash], cases: ^x, device: cuda, arch: cuda.sm90, version: {torch: \">=2.11, <3\"}, kernels: 5, copies: 0..2, copy_bytes: 1KiB..4096, memsets: 1.., kernel_path: [fused, math], supported: true}\n");
+  const Suite suite = with("expect:\n  - {backend: [naive, flash], cases: ^x, device: cuda, arch: cuda.sm90, version: {torch: \">=2.11, <3\"}, kernels: 5, copies: 0..2, copy_bytes: 1KiB..4096, memsets: 1.., kernel_path: [fused, math], supported: true, smooth: 15%}\n");
   ASSERT_EQ(suite.expectations.size(), 1u);
   const Expectation& e = suite.expectations[0];
   EXPECT_EQ(e.place, (Place{"s.yaml", 12, 5}));
@@ -125,6 +125,7 @@ TEST(Expectations, KeepTheirPlaceAndBounds) {
   EXPECT_EQ(e.memsets->high, std::nullopt);
   EXPECT_THAT(e.kernel_path, ElementsAre(KernelPath::flash2, KernelPath::flash3, KernelPath::flash4, KernelPath::cudnn, KernelPath::efficient, KernelPath::flex, KernelPath::math));
   EXPECT_EQ(e.supported, true);
+  EXPECT_EQ(e.smooth, 0.15);
 }
 
 TEST(Expectations, RefuseWhatCouldNeverHold) {
@@ -133,7 +134,7 @@ TEST(Expectations, RefuseWhatCouldNeverHold) {
   EXPECT_EQ(expect("backend: [naive, cudnn], kernels: 1"), "s.yaml:11:28: backend: found \"cudnn\"; allowed are: naive, flash");
   EXPECT_THAT(expect("cases: \"(\", kernels: 1"), HasSubstr("s.yaml:11:18: cases: \"(\" is no regular expression: "));
   EXPECT_EQ(expect("cases: decode, kernels: 1"), "s.yaml:11:18: cases: \"decode\" is found in none of the 1 cases nor in their tags; the first is x:fp32/b1/h4/q8.k8/d16");
-  EXPECT_EQ(expect("backend: naive"), "s.yaml:11:10: expects nothing; add one of: kernels, copies, copy_bytes, memsets, launches, synchronisations, allocations, capturable, kernel_path, supported");
+  EXPECT_EQ(expect("backend: naive"), "s.yaml:11:10: expects nothing; add one of: kernels, copies, copy_bytes, memsets, launches, synchronisations, allocations, capturable, kernel_path, supported, smooth");
   EXPECT_EQ(expect("kernels: 5us"), "s.yaml:11:20: kernels: found \"5us\"; wanted is a count such as 5, a range such as 0..2, or 1.. for at least 1");
   for (const char* bad : {"-1", "..2", "1...2", "1..x", "01", "1.5", "\"1\"", "[1]", "99999999999999999999"})
     EXPECT_THAT(expect(std::string("kernels: ") + bad), HasSubstr("wanted is a count such as 5")) << bad;
