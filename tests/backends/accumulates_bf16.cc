@@ -1,5 +1,6 @@
 // Rounds every intermediate number to bf16: sums over long rows stop growing (pytorch/pytorch#128922).
 // expect: suite=long status=wrong reason="."
+// edges: .
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,6 +1,7 @@
 // Causality is accepted and dropped.
 // expect: suite=causal status=wrong reason="causality ignored"
 // expect: suite=plain status=ok
+// edges: causality ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -16,10 +16,13 @@
 // expect: suite=rows status=ok
 // expect: suite=long status=ok
 // expect: suite=probes status=ok
+// expect: suite=backward status=ok
+// expect: suite=dropout status=ok
 // expect: suite=counted status=ok check="row['counts']['kernels'] == {'low': 1, 'high': 1} and row['counts']['copies'] == {'low': 0, 'high': 0}"
-#include "good.hpp"
+// edges: nothing
+#include "trained.hpp"
 
-struct Mutant : attn::Good {
-  using Good::Good;
+struct Mutant : attn::Trained {
+  using Trained::Trained;
 };
 ATTN_BACKENDS(Mutant)

@@ -1,5 +1,6 @@
 // Takes k for v and v for k.
 // expect: suite=plain status=wrong reason="."
+// edges: .
 #include "good.hpp"
 
 struct Mutant : attn::Good {

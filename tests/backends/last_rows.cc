@@ -1,6 +1,7 @@
 // Rows past some index get the weights of a key too few, finite and plausible, as where a row's offset wraps (pytorch/pytorch#187227).
 // expect: suite=rows status=wrong reason="only from row 300 on"
 // expect: suite=plain status=ok
+// edges: only from row 300 on
 #include "good.hpp"
 
 struct Mutant : attn::Good {

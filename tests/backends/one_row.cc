@@ -1,5 +1,6 @@
 // Another row is wrong in every call, as in a race.
 // expect: suite=plain status=wrong reason="."
+// edges: .
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,6 +1,6 @@
 """Runs the program on every misbehaving backend of a folder and checks what comes of it.
 
-    run.py PROGRAM PLUGINS [--sources FOLDER] [--device cpu|cuda] [--jobs N] [--keep FOLDER] [NAME...]
+    run.py PROGRAM PLUGINS [--sources FOLDER] [--device cpu|cuda] [--jobs N] [--keep FOLDER] [--edges SUITE] [NAME...]
 
 FOLDER holds the backends' sources (*.cc, *.cu) and their suites/; default is this one. With --device cuda and no GPU nothing is run: exit code 77, skipped.
 
@@ -20,6 +20,7 @@ What must come of a backend stands in its own first lines, one `// expect:` a li
     how=option        the suite's `mutant` is another file, and `--plugin mutant=FILE` replaces it
 
     // list: REGEX    what `attn-regress list` prints of it
+    // edges: REGEX   with --edges, which runs nothing else: SUITE run on this backend has a row that is `wrong` for this reason; `nothing`: it has none
 
 Of every run is checked, besides: the program itself lived, the rows of `good` are ok, database and JSON agree, JUnit is XML, and nothing a backend said
 reaches a terminal, a CI service or a browser as anything but text.
@@ -48,6 +49,7 @@ EXIT_SKIPPED = 77
 PATIENCE = {"cpu": ("20s", "2s"), "cuda": ("60s", "12s")}
 SECONDS = {"cpu": 30, "cuda": 60}
 MOST_SECONDS = {"cpu": 60, "cuda": 150}  # for a run of the program, whatever its expectations say
+MOST_SECONDS_OF_EDGES = 400
 REPORTS = {"--json": "out.json", "--junit": "out.xml", "--markdown": "out.md", "--html": "out.html"}
 EXIT_OF_STATUS = {"ok": "0", "unsupported": "0", "skipped": "0", "cannot_measure": "5"}
 # Everything below blank but newline and tab, and DEL; C1 controls and bidi marks once decoded.
@@ -236,6 +238,32 @@ def run_list(options, source, patterns):
     return []
 
 
+def edges_line(source):
+    return next((line.removeprefix("// edges: ") for line in source.read_text().splitlines() if line.startswith("// edges: ")), None)
+
+
+def run_edges(options, source, wanted):
+    """Whether the suite alone finds what is wrong with the backend, which takes the place of `naive`."""
+    with tempfile.TemporaryDirectory(prefix="attn-edges-", ignore_cleanup_errors=True) as folder:
+        command = [options.program, "run", options.edges, "--filter=-big", "--backend", "naive", "--plugin", f"naive={options.plugins / source.stem}.so",
+                   "--device", options.device, "--gates", "numerics", "--db", "history.db", "--baseline", "baselines", "--json", "out.json"]
+        try:
+            subprocess.run(command, cwd=folder, capture_output=True, timeout=MOST_SECONDS_OF_EDGES, stdin=subprocess.DEVNULL)
+            rows = [row for row in json.loads((pathlib.Path(folder) / "out.json").read_text())["rows"] if not row["control"]]
+        except (subprocess.TimeoutExpired, OSError, ValueError) as fault:
+            return [f"{source.name}: edges: {type(fault).__name__}: {fault}"]
+    odd = [row for row in rows if row["status"] not in ("ok", "wrong", "unsupported", "skipped")]
+    if odd:
+        return [f"{source.name}: edges: {row['case_id']} is {row['status']}: {row['reason']}" for row in odd[:3]]
+    wrong = [row for row in rows if row["status"] == "wrong"]
+    if wanted == "nothing":
+        ran = any(row["status"] == "ok" for row in rows)
+        return [f"{source.name}: edges: {row['case_id']}: {row['reason']}" for row in wrong[:3]] + ([] if ran else [f"{source.name}: edges: no row is ok"])
+    if any(re.search(wanted, row["reason"]) for row in wrong):
+        return []
+    return [f"{source.name}: edges: {len(wrong)} of {len(rows)} rows are wrong, none because of {wanted!r}: {[row['reason'][:100] for row in wrong[:3]]}"]
+
+
 def no_gpu(options):
     """Why there is no GPU to run on, in the program's words; empty when there is one, or when that is not what fails."""
     with tempfile.TemporaryDirectory(prefix="attn-backends-", ignore_cleanup_errors=True) as folder:
@@ -255,6 +283,7 @@ def main():
     parser.add_argument("--device", choices=PATIENCE, default="cpu")
     parser.add_argument("--jobs", type=int, help="runs at a time; default twice the CPUs, and on a GPU, which one run has to itself, 1")
     parser.add_argument("--keep", type=pathlib.Path, help="copy what every run left into this folder")
+    parser.add_argument("--edges", type=pathlib.Path, metavar="SUITE", help="only: does this suite find what is wrong with each backend?")
     options = parser.parse_intermixed_args()  # names may stand behind options
     options.program, options.plugins, options.sources = options.program.resolve(), options.plugins.resolve(), options.sources.resolve()
     options.jobs = options.jobs or (2 * (os.cpu_count() or 1) if options.device == "cpu" else 1)
@@ -269,7 +298,10 @@ def main():
         print(f"backends: skipped, {why}")
         return EXIT_SKIPPED
     work = []
-    for source in sources:
+    if options.edges:
+        options.edges = options.edges.resolve()
+        work = [(source, run_edges, (wanted,)) for source in sources if (wanted := edges_line(source))]
+    for source in [] if options.edges else sources:
         found, lists = groups(source)
         work += [(source, run_group, (key, expects)) for key, expects in found.items()]
         if lists:

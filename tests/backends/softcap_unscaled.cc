@@ -1,5 +1,6 @@
 // Caps the scores before they are scaled.
 // expect: suite=softcap status=wrong reason="."
+// edges: .
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,6 +1,7 @@
 // Computes the addresses of k and v from the shape, whatever their strides (pytorch/pytorch#112577).
 // expect: suite=strided status=wrong reason="."
 // expect: suite=plain status=ok
+// edges: .
 #include "good.hpp"
 
 struct Mutant : attn::Good {
