@@ -1,0 +1,9 @@
+// Every call draws its own dropout, whatever the seed says.
+// expect: suite=dropout status=wrong reason="the same seed gives another output: o differs in"
+#include "trained.hpp"
+
+struct Mutant : attn::Trained {
+  using Trained::Trained;
+  std::uint64_t dropout_seed() const override { return static_cast<std::uint64_t>(calls_); }
+};
+ATTN_BACKENDS(Mutant)
