@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <random>
 #include <set>
 
@@ -86,6 +87,32 @@ TEST(CaseId, RoundTripsForRandomCases) {
       ASSERT_NE(std::find(cases.begin(), cases.end(), c), cases.end()) << "two cases, one id: " << id;
     }
     cases.push_back(c);
+  }
+}
+
+// Of every field that two cases may differ in. A field that is added fails to compile here until it is added to the list and to random_case.
+TEST(CaseId, EveryFieldChangesTheId) {
+  [[maybe_unused]] const auto& [name, batch, heads, heads_kv, seq_q, seq_kv, head_dim, head_dim_v, dtype, dtype_kv, layout, strides, mask, mask_tensor, alignment, window_left,
+               window_right, softcap, scale, alibi, lengths_q, lengths_kv, page_size, page_order, dead_rows, pass, grad_layout, deterministic, dropout, then, inputs,
+               cache] = llama();
+  const std::vector<std::function<void(Case&)>> changes{
+      [](Case& c) { c.name = "other"; },           [](Case& c) { c.batch = 5; },                 [](Case& c) { c.heads = 64; },
+      [](Case& c) { c.heads_kv = 4; },             [](Case& c) { c.seq_q = 1; },                 [](Case& c) { c.seq_kv = 1; },
+      [](Case& c) { c.head_dim = 64; },            [](Case& c) { c.head_dim_v = 64; },           [](Case& c) { c.dtype = DType::fp32; },
+      [](Case& c) { c.dtype_kv = DType::fp32; },   [](Case& c) { c.layout = Layout::sbhd; },     [](Case& c) { c.strides.v = StrideKind::sliced; },
+      [](Case& c) { c.mask = MaskKind::none; },    [](Case& c) { c.mask = MaskKind::tensor; },   [](Case& c) { c.alignment = Alignment::top_left; },
+      [](Case& c) { c.window_left = 0; },          [](Case& c) { c.window_right = 0; },          [](Case& c) { c.softcap = 1e-300; },
+      [](Case& c) { c.scale = 0; },                [](Case& c) { c.alibi.emplace(); },           [](Case& c) { c.lengths_q = {0}; },
+      [](Case& c) { c.lengths_kv = {0}; },         [](Case& c) { c.page_size = 1; },             [](Case& c) { c.page_order = PageOrder::shuffled; },
+      [](Case& c) { c.dead_rows = DeadRows::nan; }, [](Case& c) { c.pass = Pass::backward; },    [](Case& c) { c.grad_layout = GradLayout::expanded; },
+      [](Case& c) { c.deterministic = true; },     [](Case& c) { c.dropout = 0.5; },             [](Case& c) { c.then = Then::merge_heads; },
+      [](Case& c) { c.inputs = Inputs::ramp; },    [](Case& c) { c.cache = Cache::warm; }};
+  std::set<std::string> ids{case_id(llama())};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    Case c = llama();
+    changes[i](c);
+    EXPECT_TRUE(ids.insert(case_id(c)).second) << "change " << i << " leaves the id " << case_id(c);
+    EXPECT_TRUE(parse_case_id(case_id(c)) == c) << case_id(c);
   }
 }
 
