@@ -73,8 +73,19 @@ class Evaluator {
 
   // Row (b, h, s) of `from`, element x to to[x * step].
   static void load_row(const TensorView& from, std::int64_t b, std::int64_t h, std::int64_t s, Number* to, std::int64_t step) {
-    const std::int64_t at = from.offset(b, h, s, 0), dim = from.shape[3];
-    for (std::int64_t x = 0; x < dim; ++x) to[x * step] = load_element(from.data, at + x * from.strides[3], from.dtype);
+    switch (from.dtype) {  // a loop for each dtype, so that none asks for it element by element
+      case ATTN_FP32: return load_row_of<ATTN_FP32>(from, b, h, s, to, step);
+      case ATTN_FP16: return load_row_of<ATTN_FP16>(from, b, h, s, to, step);
+      case ATTN_BF16: return load_row_of<ATTN_BF16>(from, b, h, s, to, step);
+      case ATTN_FP8_E4M3: return load_row_of<ATTN_FP8_E4M3>(from, b, h, s, to, step);
+      default: return load_row_of<ATTN_FP8_E5M2>(from, b, h, s, to, step);
+    }
+  }
+  template <std::int32_t dtype>
+  static void load_row_of(const TensorView& from, std::int64_t b, std::int64_t h, std::int64_t s, Number* to, std::int64_t step) {
+    const void* const data = from.data;
+    const std::int64_t at = from.offset(b, h, s, 0), dim = from.shape[3], apart = from.strides[3];
+    for (std::int64_t x = 0; x < dim; ++x) to[x * step] = load_element(data, at + x * apart, dtype);
   }
 
   // scores = q . k, summed in the order of head_dim, before any other step.
@@ -132,12 +143,9 @@ class Evaluator {
       const std::int64_t count = std::min(kTile, high - j);
       double largest[kTile]{};
       for (std::int64_t jj = 0; jj < count; ++jj) {
-        const std::int64_t at = operands_.v.offset(batch_, kv_head_, j + jj, 0);
-        for (std::int64_t x = 0; x < d; ++x) {
-          const float value = load_element(operands_.v.data, at + x * operands_.v.strides[3], operands_.v.dtype);
-          tile_[static_cast<std::size_t>(jj * d + x)] = value;
-          largest[jj] = std::max(largest[jj], static_cast<double>(std::fabs(value)));
-        }
+        Number* const line = tile_.data() + jj * d;
+        load_row(operands_.v, batch_, kv_head_, j + jj, line, 1);
+        for (std::int64_t x = 0; x < d; ++x) largest[jj] = std::max(largest[jj], static_cast<double>(std::fabs(line[x])));
       }
       for (std::size_t i = 0; i < plans_.size(); ++i) {
         const Plan& plan = plans_[i];
