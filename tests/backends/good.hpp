@@ -28,19 +28,34 @@
 
 namespace attn {
 
-// (batch, heads, seq, head_dim) in any strides, counted in elements.
+// (batch, heads, seq, head_dim) in any strides, counted in elements; ragged; or in pages.
 struct View {
   void* data = nullptr;
   std::int32_t dtype = ATTN_FP32;
   std::int64_t strides[4] = {};
+  const DLTensor* starts = nullptr;  // ragged: where each sequence begins
+  const DLTensor* pages = nullptr;   // strides[0] is from page to page
+  std::int64_t page_size = 0, tokens = 0;
 
   View() = default;
   View(const DLTensor& tensor, std::int32_t type) : data(static_cast<char*>(tensor.data) + tensor.byte_offset), dtype(type) {
-    std::copy_n(tensor.strides, 4, strides);
+    if (tensor.ndim == 4) std::copy_n(tensor.strides, 4, strides);
+    else strides[1] = tensor.strides[1], strides[2] = tensor.strides[0], strides[3] = tensor.strides[2], tokens = tensor.shape[0];
   }
-  std::int64_t index(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) const {
-    return b * strides[0] + h * strides[1] + s * strides[2] + d * strides[3];
+  View(const DLTensor& tensor, std::int32_t type, const DLTensor* row_starts, const DLTensor* page_table, std::int64_t keys_per_page) : View(tensor, type) {
+    if (tensor.ndim == 3) starts = row_starts;
+    if (keys_per_page > 0) pages = page_table, page_size = keys_per_page;
   }
+  static const std::int32_t* ints(const DLTensor* tensor) {
+    return reinterpret_cast<const std::int32_t*>(static_cast<const char*>(tensor->data) + tensor->byte_offset);
+  }
+  // Whoever ignores lengths finds the last page and the last token again and again, and not what lies behind the tables and tensors.
+  std::int64_t row(std::int64_t b, std::int64_t s) const {
+    if (pages) return ints(pages)[b * pages->strides[0] + std::min(s / page_size, pages->shape[1] - 1)] * strides[0] + s % page_size * strides[2];
+    return starts ? std::clamp<std::int64_t>(ints(starts)[b] + s, 0, std::max<std::int64_t>(tokens - 1, 0)) * strides[2] : b * strides[0] + s * strides[2];
+  }
+  std::int64_t rows(std::int64_t b, std::int64_t padded) const { return starts ? ints(starts)[b + 1] - ints(starts)[b] : padded; }
+  std::int64_t index(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) const { return row(b, s) + h * strides[1] + d * strides[3]; }
   double get(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) const { return load_element(data, index(b, h, s, d), dtype); }
   void set(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d, double value) const {
     store_element(data, index(b, h, s, d), dtype, static_cast<float>(value));
@@ -49,12 +64,13 @@ struct View {
 
 class Good {
  public:
-  static constexpr std::uint64_t kCan = (ATTN_CAN_LSE - 1) & ~(ATTN_CAN_RAGGED | ATTN_CAN_PAGED | ATTN_CAN_BACKWARD | ATTN_CAN_DROPOUT);
+  static constexpr std::uint64_t kCan = (ATTN_CAN_LSE - 1) & ~(ATTN_CAN_BACKWARD | ATTN_CAN_DROPOUT);
   static constexpr BackendInfo info{.name = "mutant", .can = kCan, .flags = ATTN_FLAG_REPORTS_OPS, .version = "1"};
 
   static Support supports(const attn_problem&, const attn_device_facts&) { return {}; }
   Good(const attn_problem& problem, const attn_tensors& tensors, const attn_device_facts&, const Options&)
-      : p_(problem), t_(tensors), q_(*t_.q, p_.dtype), k_(*t_.k, p_.dtype_kv), v_(*t_.v, p_.dtype_kv), o_(*t_.o, p_.dtype) {}
+      : p_(problem), t_(tensors), q_(*t_.q, p_.dtype, t_.starts_q, nullptr, 0), k_(*t_.k, p_.dtype_kv, t_.starts_kv, t_.page_table, p_.page_size),
+        v_(*t_.v, p_.dtype_kv, t_.starts_kv, t_.page_table, p_.page_size), o_(*t_.o, p_.dtype, t_.starts_q, nullptr, 0) {}
   virtual ~Good() = default;
 
   void run(const attn_call& call) {
@@ -66,7 +82,7 @@ class Good {
   void attend() {
     for (std::int64_t b = 0; b < p_.batch; ++b)
       for (std::int64_t h = 0; h < p_.heads; ++h)
-        for (std::int64_t i = 0; i < p_.seq_q; ++i) attend_row(b, h, i);
+        for (std::int64_t i = 0; i < o_.rows(b, p_.seq_q); ++i) attend_row(b, h, i);
   }
 
   // The steps that a misbehaving backend may get wrong.
@@ -95,9 +111,7 @@ class Good {
 
   // Position of row 0 on the keys' axis.
   std::int64_t offset(std::int64_t b) const { return p_.alignment == ATTN_BOTTOM_RIGHT ? keys(b) - queries(b) : 0; }
-  static const std::int32_t* ints(const DLTensor* tensor) {
-    return reinterpret_cast<const std::int32_t*>(static_cast<const char*>(tensor->data) + tensor->byte_offset);
-  }
+  static const std::int32_t* ints(const DLTensor* tensor) { return View::ints(tensor); }
 
   double score(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     double s = 0;

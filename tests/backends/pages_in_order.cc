@@ -1,7 +1,7 @@
 // Takes the pages in the order in which they lie, whatever the page table says.
 // expect: suite=rows_and_pages case=filled|tail status=wrong reason="the page order ignored|places of pages that hold no key"
 // expect: suite=rows_and_pages case=filled status=wrong reason="the page order ignored"
-// expect: suite=rows_and_pages case=ragged status=ok
+// expect: suite=rows_and_pages case=ragged status=ok exit=1
 // expect: suite=plain status=ok
 // edges: page order ignored|places of pages that hold no key
 #include "good.hpp"
