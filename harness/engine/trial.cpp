@@ -8,8 +8,10 @@
 #include "base/error.hpp"
 #include "engine/backend_list.hpp"
 #include "engine/calls.hpp"
+#include "engine/gradient_check.hpp"
 #include "engine/meter.hpp"
 #include "engine/numerics.hpp"
+#include "engine/repeats.hpp"
 
 namespace attn {
 namespace {
@@ -17,7 +19,8 @@ namespace {
 // The answers of one case on one backend, and whether they are right.
 class Answers {
  public:
-  Answers(Device& device, const Case& value, const Request& request, Calls& calls) : device_(device), case_(value), request_(request), calls_(calls) {}
+  Answers(Device& device, const Case& value, const Request& request, Calls& calls, bool writes_lse)
+      : device_(device), case_(value), request_(request), calls_(calls), writes_lse_(writes_lse) {}
 
   // The output of the last timed call is the one to be checked, whatever is called after it.
   void keep_timed() { timed_ = output(); }
@@ -33,8 +36,15 @@ class Answers {
       return;
     }
     const HostCopy third = next();
-    if (third.storage == second.storage) return;  // the same bits are as right as before
-    if (!right(third.view, last.view, record)) record.reason += " (in a second call on other inputs)";
+    // The same bits are as right as before; gradients are looked at again all the same.
+    if ((third.storage != second.storage || case_.pass != Pass::forward) && !right(third.view, last.view, record)) {
+      record.reason += " (in a second call on other inputs)";
+      return;
+    }
+    if (const std::string broken = broken_promise(device_, calls_, case_); !broken.empty()) {
+      record.status = Status::wrong;
+      record.reason = broken;
+    }
   }
 
  private:
@@ -61,7 +71,11 @@ class Answers {
     input.poison = poison_bits(output.dtype);
     input.seed = request_.seed;
     input.limits = device_.sample_limits();
-    const NumericsResult result = check_output(input);
+    HostCopy lse;
+    if (writes_lse_ && calls_.tensors().lse()) lse = read_dense(device_, calls_.tensors().lse());
+    input.lse = lse.view;
+    NumericsResult result = check_output(input);
+    if (case_.pass != Pass::forward) result = merged(std::move(result), check_gradients(device_, case_, calls_.tensors(), request_.seed));
     // Of two checked outputs the worse one counts.
     if (result.status != Status::ok || !record.numerics.max_abs_error || result.numerics.max_abs_error > record.numerics.max_abs_error)
       record.numerics = result.numerics;
@@ -75,6 +89,7 @@ class Answers {
   const Request& request_;
   Calls& calls_;
   std::optional<HostCopy> timed_;
+  bool writes_lse_;
 };
 
 // What the trial takes must fit the device (unsupported), and what is free of it now (cannot_measure).
@@ -131,7 +146,7 @@ void run_phases(const attn_backend_list& backends, const Request& request, Devic
     start(Phase::device_time);
     meter->device_time(request, block);
   }
-  Answers answers(device, value, request, *calls);
+  Answers answers(device, value, request, *calls, backend.can & ATTN_CAN_LSE);
   const bool checked = request.numerics && !request.control;
   if (request.bare || request.device_time) {
     calls->check_damage();
