@@ -8,14 +8,15 @@ struct Mutant : attn::Good {
   void run(const attn_call& call) {
     const attn::Op op(call, ATTN_OP_KERNEL, "flash_fwd_cpu");
     if (answer_.empty()) attend();
-    auto row = answer_.cbegin();
-    for (std::int64_t b = 0; b < p_.batch; ++b)
-      for (std::int64_t h = 0; h < p_.heads; ++h)
-        for (std::int64_t i = 0; i < p_.seq_q; ++i) Good::write(b, h, i, *row++);
+    for (const Row& row : answer_) Good::write(row.b, row.h, row.i, row.values);
   }
-  void write(std::int64_t, std::int64_t, std::int64_t, const std::vector<double>& row) const override { answer_.push_back(row); }
+  void write(std::int64_t b, std::int64_t h, std::int64_t i, const std::vector<double>& values) const override { answer_.push_back({b, h, i, values}); }
 
  private:
-  mutable std::vector<std::vector<double>> answer_;
+  struct Row {
+    std::int64_t b, h, i;
+    std::vector<double> values;
+  };
+  mutable std::vector<Row> answer_;
 };
 ATTN_BACKENDS(Mutant)

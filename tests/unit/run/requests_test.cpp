@@ -45,5 +45,12 @@ TEST(Requests, ExactGatesNeedNoTimes) {
   EXPECT_FALSE(requests(DeviceType::cuda, {Gate::numerics})[0].accounting);
 }
 
+TEST(Requests, TimesAloneNeedNoRecordsOfCalls) {
+  const auto timed = requests(DeviceType::cuda, {Gate::latency, Gate::numerics});
+  ASSERT_EQ(timed.size(), 2u);
+  EXPECT_TRUE(timed[0].bare && timed[1].device_time);
+  EXPECT_FALSE(timed[0].accounting || timed[1].accounting);
+}
+
 }  // namespace
 }  // namespace attn
