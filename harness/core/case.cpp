@@ -100,6 +100,7 @@ std::optional<std::string> impossible(const Case& c) {
     return fmt::format("alibi.slopes has {} entries, but heads is {}", c.alibi->size(), c.heads);
   if (c.page_size < 0) return fmt::format("page_size is {}; it must be at least 1", c.page_size);
   if (c.page_size > 0 && c.lengths_kv.empty()) return "page_size needs lengths.kv";
+  if (c.page_size > 0 && c.pass != Pass::forward) return "page_size needs pass: forward; pages hold a decoding cache, which has no gradients";
   if (c.page_size == 0 && c.page_order != PageOrder::sequential) return "page_order needs page_size";
   if (c.layout == Layout::thd && (c.lengths_q.empty() || c.lengths_kv.empty())) return "layout thd needs lengths.q and lengths.kv";
   if (c.layout == Layout::packed_qkv) {

@@ -133,7 +133,6 @@ void Tensors::make_operands() {
 
 void Tensors::make_gradients() {
   const Case& c = value_;
-  if (c.page_size > 0) throw Error("gradients of pages are not made by this engine");
   const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
   const auto laid = [&](const std::array<std::int64_t, 4>& shape, const std::vector<std::int64_t>& lengths, StrideKind kind) {
     const Layout layout = c.layout == Layout::packed_qkv ? Layout::bshd : c.layout;

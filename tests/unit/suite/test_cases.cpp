@@ -33,7 +33,7 @@ TEST(Cases, ReadEveryField) {
   const Suite suite = parse_suite(suite_text("batch: 2\nheads: 8\nheads_kv: 2\nseq_q: 64\nseq_kv: 128\nhead_dim: 32\nhead_dim_v: 16\ndtype: fp16\ndtype_kv: fp8_e4m3\n"
                                              "layout: bshd\nstrides: {q: transposed, k: expanded, v: sliced}\nmask: {tensor: random, shape: [1, H, 1, Skv], dtype: dtype, fill: min}\n"
                                              "alignment: bottom_right\nwindow: {left: 127, right: 0}\nsoftcap: 30.5\nscale: -0.25\nalibi: {slopes: [0.5, 0.25, 1, 1, 1, 1, 1, 1e-2]}\n"
-                                             "lengths: {q: [64, 0], kv: [128, 5]}\npage_size: 16\npage_order: shuffled\ndead_rows: nan\npass: forward_backward\ngrad_layout: transposed\n"
+                                             "lengths: {q: [64, 0], kv: [128, 5]}\ndead_rows: nan\npass: forward_backward\ngrad_layout: transposed\n"
                                              "deterministic: true\ndropout: 0.1\nthen: merge_heads\ninputs: poison_padding\ncache: warm\ntags: [big, llama]\n"),
                                   "s.yaml");
   Case c;
@@ -59,8 +59,6 @@ TEST(Cases, ReadEveryField) {
   c.alibi = std::vector<double>{0.5, 0.25, 1, 1, 1, 1, 1, 1e-2};
   c.lengths_q = {64, 0};
   c.lengths_kv = {128, 5};
-  c.page_size = 16;
-  c.page_order = PageOrder::shuffled;
   c.dead_rows = DeadRows::nan;
   c.pass = Pass::forward_backward;
   c.grad_layout = GradLayout::transposed;
@@ -73,6 +71,12 @@ TEST(Cases, ReadEveryField) {
   EXPECT_EQ(suite.cases[0].value, c);
   EXPECT_THAT(suite.cases[0].tags, ElementsAre("big", "llama"));
   EXPECT_EQ(suite.cases[0].place, (Place{"s.yaml", 4, 5}));
+}
+
+TEST(Cases, ReadPages) {
+  const Case c = only_case(kBasic + "lengths: {kv: [5]}\npage_size: 16\npage_order: shuffled\n");
+  EXPECT_EQ(c.page_size, 16);
+  EXPECT_EQ(c.page_order, PageOrder::shuffled);
 }
 
 TEST(Cases, TakeTheWordsThatStandForNothing) {
@@ -152,6 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{kBasic + "lengths: {q: [8, 8]}\n", "s.yaml:4:5: x: lengths.q has 2 entries, but batch is 1"},
         Bad{kBasic + "lengths: {q: [9]}\n", "s.yaml:4:5: x: lengths.q holds 9; allowed are 0 to 8"},
         Bad{kBasic + "page_size: 16\n", "s.yaml:4:5: x: page_size needs lengths.kv"},
+        Bad{kBasic + "lengths: {kv: [5]}\npage_size: 16\npass: backward\n",
+            "s.yaml:4:5: x: page_size needs pass: forward; pages hold a decoding cache, which has no gradients"},
         Bad{kBasic + "layout: thd\n", "s.yaml:4:5: x: layout thd needs lengths.q and lengths.kv"},
         Bad{kBasic + "heads_kv: [4, 3]\n", "s.yaml:4:5: x: heads 4 is no multiple of heads_kv 3"},
         Bad{kBasic + "tags: [\"a b\"]\n", "s.yaml:10:12: tags: found \"a b\"; a name is made of letters, digits and . _ + -"},
