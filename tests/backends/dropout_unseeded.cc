@@ -1,4 +1,5 @@
 // Every call draws its own dropout, whatever the seed says.
+// edges: the same seed gives another output
 // expect: suite=dropout status=wrong reason="the same seed gives another output: o differs in"
 #include "trained.hpp"
 
