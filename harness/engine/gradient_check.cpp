@@ -141,7 +141,6 @@ NumericsResult check_gradients(const GradientInput& input) {
     const Comparison comparison = compare(found, expected, allowed.*tensor.expected, view.dtype);
     if (c.dropout > 0) {
       result.numerics.rows_checked += static_cast<std::int64_t>(rows.size());
-      // dv alone is exactly linear in the mask; without dropout all three are what the reference gives.
       const DropoutFinding finding = check_dropout(found, expected, rows, c.dropout);
       const std::string& diagnosis = finding.diagnosis;
       if (result.numerics.diagnosis.empty()) result.numerics.diagnosis = diagnosis;

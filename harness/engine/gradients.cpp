@@ -107,17 +107,9 @@ class GroupGradients {
     for (std::int64_t x = 0; x < columns; ++x) to[size(x)] = from.load(row.batch, row.head, row.row, x);
   }
 
-  bool hidden_by_mask(const RowPlan& plan) const {
-    const MaskReader& mask = scoring_.mask;
-    if (!mask) return false;
-    for (std::int64_t j = plan.first; j < plan.end; ++j)
-      if (!mask.hides(plan.mask_at + j * mask.step)) return false;
-    return true;
-  }
-
   void add_row(const OutputRow& row, std::size_t at) {
     RowPlan plan = planner_(row, at);
-    if (!plan.dead && hidden_by_mask(plan)) plan.die();
+    if (!plan.dead && scoring_.mask.hides_all(plan.mask_at, plan.first, plan.end)) plan.die();
     if (plan.dead && c_.dead_rows == DeadRows::nan) {
       spoilt_ = true;
       result_.q_spoilt[at] = 1;
@@ -237,8 +229,10 @@ void make_room(Evaluation& evaluation, std::int64_t columns, std::size_t rows) {
 }
 
 template <class Steps>
-Gradients evaluate(const GradientReading& reading, const Reading& computed, const Case& value, const GradientOperands& operands,
+Gradients evaluate(const GradientReading& reading, const Reading& computed, const Case& value, const GradientOperands& given,
                    std::span<const KvHead> groups) {
+  const MisreadOperands misread(reading.forward, given.inputs);
+  const GradientOperands operands{*misread, given.dout};
   Gradients result;
   const RowPlanner planner(computed, operands.inputs.mask);
   std::vector<Place> places;

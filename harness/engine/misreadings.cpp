@@ -87,19 +87,23 @@ void add_pages(const Case& c, Collector& collect) {
 
 void add_starts(const Case& c, Collector& collect) {
   const std::vector<std::int32_t> starts_q = starts_of(c.lengths_q), starts_kv = starts_of(c.lengths_kv);
-  const std::int64_t tokens = starts_kv.back();
+  std::vector<std::int64_t> keys;  // by token
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    for (std::int64_t s = 0; s < keys_of(c, b); ++s) keys.push_back(b * c.seq_kv + s);
+  const auto tokens = static_cast<std::int64_t>(keys.size());
+  const auto key = [&](std::int64_t token) { return keys[static_cast<std::size_t>(token)]; };
   const auto start = [](const std::vector<std::int32_t>& starts, std::int64_t b) { return std::int64_t{starts[static_cast<std::size_t>(b)]}; };
-  collect.add("the starts of the keys ignored", [&](Reading& r) { r.key_places = key_places(c, [](std::int64_t, std::int64_t s) { return s; }); });
+  collect.add("the starts of the keys ignored", [&](Reading& r) { r.key_places = key_places(c, [&](std::int64_t, std::int64_t s) { return key(s); }); });
   bool inside = starts_q != starts_kv;
   for (std::int64_t b = 0; b < c.batch; ++b) inside = inside && start(starts_q, b) + keys_of(c, b) <= tokens;
   if (inside)
     collect.add("the starts of the queries taken for the keys'", [&](Reading& r) {
-      r.key_places = key_places(c, [&](std::int64_t b, std::int64_t s) { return start(starts_q, b) + s; });
+      r.key_places = key_places(c, [&](std::int64_t b, std::int64_t s) { return key(start(starts_q, b) + s); });
     });
   // Every sequence as long as the longest may be: the next one's keys are read, to the end of memory.
   collect.add("lengths ignored", [&](Reading& r) {
     for (std::int64_t b = 0; b < c.batch; ++b) r.value.lengths_kv[static_cast<std::size_t>(b)] = std::min(c.seq_kv, tokens - start(starts_kv, b));
-    r.key_places = key_places(r.value, [&](std::int64_t b, std::int64_t s) { return start(starts_kv, b) + s; });
+    r.key_places = key_places(r.value, [&](std::int64_t b, std::int64_t s) { return key(start(starts_kv, b) + s); });
   });
 }
 
@@ -108,7 +112,12 @@ void add_starts(const Case& c, Collector& collect) {
 std::vector<Reading> misreadings(const Case& c) {
   Collector collect(c);
   const bool window = c.window_left >= 0 || c.window_right >= 0, causal = c.mask == MaskKind::causal, tensor = c.mask == MaskKind::tensor;
-  if (c.softcap != 0) collect.add("softcap ignored", [](Reading& r) { r.value.softcap = 0; });
+  if (c.softcap != 0) {
+    collect.add("softcap ignored", [](Reading& r) { r.value.softcap = 0; });
+    // scale * cap * tanh(q.k / cap), written as one cap of scaled scores.
+    if (const double scale = std::abs(resolved_scale(c)); scale != 0 && scale != 1)
+      collect.add("softcap before the scale", [&](Reading& r) { r.value.softcap *= scale; });
+  }
   add_scales(c, collect);
   if (causal || window || c.alibi) {
     const Alignment other = c.alignment == Alignment::bottom_right ? Alignment::top_left : Alignment::bottom_right;

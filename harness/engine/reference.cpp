@@ -57,16 +57,9 @@ class Evaluator {
   Plan plan_of(std::size_t index) {
     Plan plan{planner_(rows_[index], index), plans_.size(), 0};
     result_.lse[index] = -kInfinity;
-    if (!plan.dead && plan.keys() > 0 && hidden_by_mask(plan)) plan.die();
+    if (!plan.dead && plan.keys() > 0 && scoring_.mask.hides_all(plan.mask_at, plan.first, plan.end)) plan.die();
     if (plan.dead && c_.dead_rows == DeadRows::nan) std::fill_n(out_of(index), result_.columns, kNan);
     return plan;
-  }
-  bool hidden_by_mask(const RowPlan& plan) const {
-    const MaskReader& mask = scoring_.mask;
-    if (!mask) return false;
-    for (std::int64_t j = plan.first; j < plan.end; ++j)
-      if (!mask.hides(plan.mask_at + j * mask.step)) return false;
-    return true;
   }
   double* out_of(std::size_t index) { return result_.out.data() + static_cast<std::int64_t>(index) * result_.columns; }
   Number* scores_of(const Plan& plan) { return scores_.data() + static_cast<std::int64_t>(plan.slot) * width_ - low_; }  // by key
@@ -182,12 +175,9 @@ class Evaluator {
 };
 
 template <class Steps>
-Evaluation evaluate(const Reading& reading, Operands operands, std::span<const OutputRow> rows) {
-  const std::vector<std::int64_t> k_rows = misread_rows(reading, operands.k), v_rows = misread_rows(reading, operands.v);
-  if (!k_rows.empty()) {
-    operands.k.rows = {k_rows.data(), nullptr};
-    operands.v.rows = {v_rows.data(), nullptr};
-  }
+Evaluation evaluate(const Reading& reading, const Operands& given, std::span<const OutputRow> rows) {
+  const MisreadOperands misread(reading, given);
+  const Operands& operands = *misread;
   Evaluation result;
   result.columns = reading.value.head_dim_v;
   result.out.assign(rows.size() * static_cast<std::size_t>(result.columns), 0.0);

@@ -30,7 +30,7 @@ struct Reading {
   Case value;
   HeadMap head_map = HeadMap::grouped;
   bool mask_inverted = false;
-  // Where the backend looks for key (batch, seq): a token of ragged k and v, place n % page_size of page n / page_size of paged ones. Empty: where it lies.
+  // Where the backend looks for key (batch, seq): key place % seq_kv of sequence place / seq_kv of ragged k and v, place n % page_size of page n / page_size of paged ones. Empty: where it lies.
   std::vector<std::int64_t> key_places = {};
   std::string text;
 };
@@ -72,6 +72,19 @@ class HostReference final : public Reference {
 
 // The rows of k or v as a reading with key_places finds them: a row table, (batch, seq_kv).
 std::vector<std::int64_t> misread_rows(const Reading& reading, const TensorView& keys);
+
+// Host operands as a reading finds them: with key_places, k and v by row tables of its own.
+class MisreadOperands {
+ public:
+  MisreadOperands(const Reading& reading, const Operands& given);
+  MisreadOperands(const MisreadOperands&) = delete;
+  MisreadOperands& operator=(const MisreadOperands&) = delete;
+  const Operands& operator*() const { return operands_; }
+
+ private:
+  std::vector<std::int64_t> k_rows_, v_rows_;
+  Operands operands_;
+};
 
 // True when causality, window, lengths and the mask tensor leave the row no key. Needs no q, k or v.
 bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row);

@@ -48,20 +48,24 @@ RowPlan RowPlanner::operator()(const OutputRow& row, std::size_t index) const {
 std::vector<std::int64_t> misread_rows(const Reading& reading, const TensorView& keys) {
   std::vector<std::int64_t> rows;
   rows.reserve(reading.key_places.size());
-  const std::int64_t page = reading.value.page_size;
+  const std::int64_t page = reading.value.page_size, longest = reading.value.seq_kv;
   for (const std::int64_t place : reading.key_places)
-    rows.push_back(place < 0 ? -1 : page > 0 ? place / page * keys.strides[0] + place % page * keys.strides[2] : place * keys.strides[2]);
+    rows.push_back(place < 0 ? -1 : page > 0 ? place / page * keys.strides[0] + place % page * keys.strides[2] : keys.row(place / longest, place % longest));
   return rows;
+}
+
+MisreadOperands::MisreadOperands(const Reading& reading, const Operands& given)
+    : k_rows_(misread_rows(reading, given.k)), v_rows_(misread_rows(reading, given.v)), operands_(given) {
+  if (k_rows_.empty()) return;
+  operands_.k.rows = {k_rows_.data(), nullptr};
+  operands_.v.rows = {v_rows_.data(), nullptr};
 }
 
 bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row) {
   const KeyRange keys = visible_keys(reading.value, row.batch, row.row);
+  if (keys.size() == 0) return true;
   const MaskReader reader = mask_reader(reading, mask);
-  if (!reader) return keys.size() == 0;
-  const std::int64_t base = mask_offset(reading, mask, row);
-  for (std::int64_t j = keys.first; j < keys.end; ++j)
-    if (!reader.hides(base + j * reader.step)) return false;
-  return true;
+  return reader && reader.hides_all(mask_offset(reading, mask, row), keys.first, keys.end);
 }
 
 }  // namespace attn

@@ -28,6 +28,13 @@ struct MaskReader {
     return value > hidden_below ? kHidden : 0.0f;
   }
   ATTN_HOST_DEVICE bool hides(std::int64_t at) const { return bias(at) == -std::numeric_limits<float>::infinity(); }
+  // Every key of first .. end - 1, for the row whose key 0 is element `at`. No mask hides nothing.
+  bool hides_all(std::int64_t at, std::int64_t first, std::int64_t end) const {
+    if (data == nullptr) return false;
+    for (std::int64_t j = first; j < end; ++j)
+      if (!hides(at + j * step)) return false;
+    return true;
+  }
 };
 
 // What is known of a row before its scores.

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -199,6 +200,13 @@ TEST(GradientCheck, NamesTheMistake) {
   const Case causal = with(shaped(1, 6, 3, 24, 24, 16, DType::bf16), [](Case& c) { c.mask = MaskKind::causal; });
   check(causal, {{.value = with(causal, [](Case& c) { c.mask = MaskKind::none; }), .text = {}}}, "causality ignored");
   check(causal, {{.value = causal, .head_map = HeadMap::modulo, .text = {}}}, "KV heads mapped by modulo");
+  const Case ragged = with(shaped(3, 4, 2, 9, 12, 16), [](Case& c) { c.layout = Layout::thd, c.lengths_q = {9, 4, 5}, c.lengths_kv = {12, 3, 7}; });
+  const std::vector<Reading> readings = misreadings(ragged);
+  for (const char* const text : {"the starts of the keys ignored", "lengths ignored"}) {
+    const auto found = std::find_if(readings.begin(), readings.end(), [&](const Reading& reading) { return reading.text == text; });
+    ASSERT_NE(found, readings.end()) << text;
+    check(ragged, {*found}, text);
+  }
 }
 
 TEST(GradientCheck, SaysWhichTensorIsOffAndWhere) {
