@@ -1,6 +1,6 @@
 // Caps the scores before they are scaled.
 // expect: suite=softcap status=wrong reason="."
-// edges: .
+// edges: softcap before the scale
 #include "good.hpp"
 
 struct Mutant : attn::Good {
