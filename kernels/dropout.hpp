@@ -2,7 +2,6 @@
 // Dropout by position: which weights of a row are kept depends on the seed and their place alone, so that a backward pass needs no stored mask and the same
 // seed gives the same answer on any number of threads. Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -19,11 +18,14 @@ class Dropout {
 
   explicit operator bool() const { return threshold_ > 0; }
 
-  // to[j] = from[j] / (1 - p), or 0 with probability p. `row` is counted over (batch, heads, seq_q); from and to may be one.
-  void operator()(std::int64_t row, const float* from, float* to, std::int64_t count) const {
-    for (std::int64_t j = 0; j < count; j += 4) {
-      const std::array<std::uint32_t, 4> bits = block(static_cast<std::uint64_t>(row), static_cast<std::uint32_t>(j / 4));
-      for (std::int64_t n = j; n < std::min(count, j + 4); ++n) to[n] = bits[static_cast<std::size_t>(n - j)] < threshold_ ? 0.0f : from[n] * factor_;
+  // to[j] = from[j] / (1 - p), or 0 with probability p. `row` is counted over (batch, heads, seq_q); from and to may be one. They begin with key `first` and
+  // have `step` elements from key to key.
+  void operator()(std::int64_t row, const float* from, float* to, std::int64_t count, std::int64_t first = 0, std::int64_t step = 1) const {
+    std::array<std::uint32_t, 4> bits{};
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::int64_t key = first + j;
+      if (j == 0 || key % 4 == 0) bits = block(static_cast<std::uint64_t>(row), static_cast<std::uint32_t>(key / 4));
+      to[j * step] = bits[static_cast<std::size_t>(key % 4)] < threshold_ ? 0.0f : from[j * step] * factor_;
     }
   }
 

@@ -17,6 +17,7 @@ struct Config {
   static_assert(rows % 16 == 0, "a tile's rows are whole vectors of every instruction set");
   static_assert(keys % 16 == 0, "a block's keys are whole vectors of every instruction set");
   static_assert(few_rows < rows, "few rows use a tile's room");
+  static_assert(keys == rows, "a backward pass turns a block over");
 };
 
 // What happens to a block's scores between the two products. Positions are relative to the block's first key.
@@ -31,6 +32,18 @@ struct Scores {
 template <int Lanes>
 ATTN_INLINE Vec<Lanes> capped(Vec<Lanes> score, float cap) {
   return cap * hyperbolic_tangent<Lanes>(score * (1.0f / cap));
+}
+
+// What a key's place does to its scores with rows i .. i + Lanes - 1: ALiBi, mask tensor, visibility.
+template <int Lanes>
+ATTN_INLINE Vec<Lanes> placed(Vec<Lanes> s, const Scores& how, std::int64_t j, std::int64_t i) {
+  const auto key = static_cast<float>(j);
+  if (how.slopes) s -= load<Lanes>(how.slopes + i) * absolute<Lanes>(load<Lanes>(how.own + i) - key);
+  if (how.bias) s += load<Lanes>(how.bias + j * Config::rows + i);
+  if (!how.first) return s;
+  const Vec<Lanes> nothing = splat<Lanes>(kMinusInfinity);
+  s = load<Lanes>(how.first + i) <= key ? s : nothing;
+  return load<Lanes>(how.end + i) > key ? s : nothing;
 }
 
 // c (count, rows) = or += a (count, depth) b (depth, rows); a in any strides, b and c with Config::rows between their lines. `rows` is a multiple of 16.
@@ -88,15 +101,9 @@ struct TileSoftmax {
       Vec<Lanes> now = before;
       for (std::int64_t j = 0; j < count; ++j) {
         float* at = scores + j * Config::rows + i;
-        const auto key = static_cast<float>(j);
         Vec<Lanes> s = load<Lanes>(at);
         if (how.softcap != 0) s = capped<Lanes>(s, how.softcap);
-        if (how.slopes) s -= load<Lanes>(how.slopes + i) * absolute<Lanes>(load<Lanes>(how.own + i) - key);
-        if (how.bias) s += load<Lanes>(how.bias + j * Config::rows + i);
-        if (how.first) {
-          s = load<Lanes>(how.first + i) <= key ? s : nothing;
-          s = load<Lanes>(how.end + i) > key ? s : nothing;
-        }
+        s = placed<Lanes>(s, how, j, i);
         store<Lanes>(at, s);
         now = s > now ? s : now;
       }
@@ -113,6 +120,42 @@ struct TileSoftmax {
       store<Lanes>(total + i, sums);
       for (std::int64_t d = 0; d < width; ++d) store<Lanes>(output + d * Config::rows + i, load<Lanes>(output + d * Config::rows + i) * factor);
     }
+  }
+};
+
+// Scores (count, rows) once more, as probabilities: exp(score - most) * inverse. Under a softcap, `bend` (count, rows) becomes its derivative, else it is null.
+struct TileProbabilities {
+  template <int Lanes>
+  ATTN_INLINE static void run(float* scores, std::int64_t count, std::int64_t rows, const Scores& how, const float* most, const float* inverse, float* bend) {
+    for (std::int64_t i = 0; i < rows; i += Lanes)
+      for (std::int64_t j = 0; j < count; ++j) {
+        float* at = scores + j * Config::rows + i;
+        Vec<Lanes> s = load<Lanes>(at);
+        if (bend) {
+          s = capped<Lanes>(s, how.softcap);
+          const Vec<Lanes> t = s * (1.0f / how.softcap);
+          store<Lanes>(bend + j * Config::rows + i, (1.0f - t) * (1.0f + t));
+        }
+        s = placed<Lanes>(s, how, j, i);
+        store<Lanes>(at, exponential<Lanes>(s - load<Lanes>(most + i)) * load<Lanes>(inverse + i));
+      }
+  }
+};
+
+// dP (count, rows) becomes dS = P (kept dP - delta) bend; `kept` and `bend` may be null.
+struct TileGradient {
+  template <int Lanes>
+  ATTN_INLINE static void run(const float* weights, float* gradient, std::int64_t count, std::int64_t rows, const float* kept, const float* delta,
+                              const float* bend) {
+    for (std::int64_t i = 0; i < rows; i += Lanes)
+      for (std::int64_t j = 0; j < count; ++j) {
+        const std::int64_t at = j * Config::rows + i;
+        Vec<Lanes> g = load<Lanes>(gradient + at);
+        if (kept) g *= load<Lanes>(kept + at);
+        g = load<Lanes>(weights + at) * (g - load<Lanes>(delta + i));
+        if (bend) g *= load<Lanes>(bend + at);
+        store<Lanes>(gradient + at, g);
+      }
   }
 };
 
