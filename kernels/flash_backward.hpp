@@ -1,11 +1,11 @@
 #pragma once
-// The backward pass of flash.cc, by FlashAttention-2's rules (Dao 2023, arXiv 2307.08691) with the probabilities made again block by block:
+// The backward pass of flash.cc, which makes the probabilities again block by block (FlashAttention-2, Dao 2023, arXiv 2307.08691).
 //
 //   P = exp(S - most) / total    dV = P^T dO    dP = dO V^T    dS = P (dP - D), D = rowsum(dO O)    dQ = scale dS K    dK = dS^T (scale Q)
 //
-// times 1 - (S / cap)^2 under a softcap; with dropout P^T and dP are those of the kept weights. Two operations: dq by tiles of rows, then dk and dv by blocks of
-// keys. The scores are made twice, but no thread adds to what another one writes: the same bits in every call. Keys that no query sees and padding get exactly
-// 0. A dead row gives nothing or, by the policy mean, the mean's share to dv.
+// With a softcap dS is times 1 - (S / cap)^2; with dropout P^T and dP are those of the kept weights. Two operations: dq by tiles of rows, then dk and dv by
+// blocks of keys. The scores are made twice, but no thread adds to what another one writes: the same bits in every call. Keys that no query sees and padding
+// get exactly 0. A dead row gives nothing or, by the policy mean, the mean's share to dv.
 
 #include "dropout.hpp"
 #include "flash_tiles.hpp"
@@ -31,6 +31,7 @@ class Backward {
       bend = blocks(p.softcap != 0, Config::keys);
       sums = blocks(true, p.head_dim);
       sums_v = blocks(true, p.head_dim_v);
+      part = blocks(true, std::max(p.head_dim, p.head_dim_v));
       per_row = blocks(true, 3);
       line = arena.take<float>({threads, std::max(p.head_dim, p.head_dim_v)});
     }
@@ -39,6 +40,7 @@ class Backward {
     float *gradient = nullptr, *turned = nullptr;                      // (keys, rows): dP, then dS; (rows, keys): what is summed over rows
     float *kept = nullptr, *bend = nullptr;                            // (keys, rows): 0 or 1 / (1 - p) by dropout; the softcap's derivative
     float *sums = nullptr, *sums_v = nullptr;                          // (D, rows) of dq or (D, keys) of dk; (Dv, keys) of dv
+    float* part = nullptr;                                             // (D or Dv, keys): what one tile adds to dk or dv
     float* per_row = nullptr;                                          // (3, rows): most, inverse, delta of a tile
     float* line = nullptr;                                             // (D or Dv)
   };
@@ -118,12 +120,13 @@ class Backward {
       bend = mine(all.bend, kBlock);
       sums = mine(all.sums, p.head_dim * Config::rows);
       sums_v = mine(all.sums_v, p.head_dim_v * Config::rows);
+      part = mine(all.part, std::max(p.head_dim, p.head_dim_v) * Config::rows);
       most = mine(all.per_row, 3 * Config::rows);
       inverse = most + Config::rows;
       delta = inverse + Config::rows;
       line = mine(all.line, std::max(p.head_dim, p.head_dim_v));
     }
-    float *dout, *gradient, *turned, *kept, *bend, *sums, *sums_v, *most, *inverse, *delta, *line;
+    float *dout, *gradient, *turned, *kept, *bend, *sums, *sums_v, *part, *most, *inverse, *delta, *line;
   };
 
   std::int64_t blocks_per_head() const { return (p_.seq_kv + Config::keys - 1) / Config::keys; }
@@ -162,21 +165,31 @@ class Backward {
     take(buffers, work, room);
     weights(work, j, count, room);
     turn(work.room.scores, room.kept, count, work.count, room.turned);
-    product_(p_.head_dim_v, padded_keys(count), work.count, room.dout, Config::rows, 1, room.turned, room.sums_v, true);
+    add_rows(room.dout, p_.head_dim_v, work, count, room, room.sums_v);
     score_gradient(work, j, count, room);
     turn(room.gradient, nullptr, count, work.count, room.turned);
-    product_(p_.head_dim, padded_keys(count), work.count, work.room.q, Config::rows, 1, room.turned, room.sums, true);
+    add_rows(work.room.q, p_.head_dim, work, count, room, room.sums);
+  }
+
+  // Adds left (columns, rows) times room.turned (rows, keys) to `sums` (columns, keys): a sum of sums of one tile each, because one sum over all rows of all
+  // heads would round several times worse.
+  void add_rows(const float* left, std::int64_t columns, const Tile& work, std::int64_t count, const Room& room, float* sums) const {
+    product_(columns, padded_keys(count), work.count, left, Config::rows, 1, room.turned, room.part, false);
+    for (std::int64_t d = 0; d < columns; ++d)
+      for (std::int64_t key = 0; key < count; ++key) sums[d * Config::keys + key] += room.part[d * Config::keys + key];
   }
 
   // The mean of all values gives each of them an equal share of dout.
   void add_means(const Buffers& buffers, const Tile& work, std::int64_t count, const Room& room) const {
     const float share = 1.0f / static_cast<float>(rows_.keys(work.b));
+    std::fill_n(room.line, p_.head_dim_v, 0.0f);
     for (std::int64_t n = 0; n < work.count; ++n) {
       if (buffers.inverse[work.row_number(p_, n)] != 0.0f || work.i[n] >= rows_.queries(work.b)) continue;
-      widen_row(dout_.at(work.b, work.h[n], work.i[n]), dout_.column, dout_.dtype, p_.head_dim_v, room.line);
-      for (std::int64_t d = 0; d < p_.head_dim_v; ++d)
-        for (std::int64_t key = 0; key < count; ++key) room.sums_v[d * Config::keys + key] += room.line[d] * share;
+      widen_row(dout_.at(work.b, work.h[n], work.i[n]), dout_.column, dout_.dtype, p_.head_dim_v, work.room.wide);
+      for (std::int64_t d = 0; d < p_.head_dim_v; ++d) room.line[d] += work.room.wide[d];
     }
+    for (std::int64_t d = 0; d < p_.head_dim_v; ++d)
+      for (std::int64_t key = 0; key < count; ++key) room.sums_v[d * Config::keys + key] += room.line[d] * share;
   }
 
   static std::int64_t padded_keys(std::int64_t count) { return (count + 15) / 16 * 16; }
