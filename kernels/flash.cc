@@ -1,4 +1,4 @@
-// Blocked attention with an online softmax on the CPU: one operation, and nothing of size seq_q x seq_kv is ever stored.
+// Blocked attention with an online softmax on the CPU: one operation, backward two, and nothing of size seq_q x seq_kv is ever stored.
 //
 // The loop order is FlashAttention-2's (Dao 2023, arXiv 2307.08691): a tile of query rows stays, blocks of keys pass by; blocks that causality or a
 // window hides are never touched. The query heads that share a KV head are rows of the same tile, so that grouped heads read their keys once. When there
@@ -6,7 +6,7 @@
 // block by block, and a block of keys that crosses pages is gathered so; else ragged and paged keys are read where they lie. Gains: memory linear in the
 // sequence; half the work of the chain when causal; at decoding scores never leave the cache and K and V are read once per group. Loses: a plain loop of
 // products instead of a tuned BLAS. On two busy cores (AMD EPYC, AVX-512) against naive, tests/speed: prefill S1024 D128 0.9 of its time, causal 0.5,
-// decoding 4096 keys in groups of 4 heads 0.3, in bf16 0.3, without groups 0.5.
+// decoding 4096 keys in groups of 4 heads 0.3, in bf16 0.3, without groups 0.5. Backward: flash_backward.hpp.
 
 #include "flash_backward.hpp"
 
@@ -24,8 +24,8 @@ class Flash {
       .name = "flash",
       .can = ATTN_CAN_FP32 | ATTN_CAN_FP16 | ATTN_CAN_BF16 | ATTN_CAN_MIXED_KV | ATTN_CAN_GQA | ATTN_CAN_HEAD_DIM_V | ATTN_CAN_CAUSAL |
              ATTN_CAN_ALIGN_TOP_LEFT | ATTN_CAN_ALIGN_BOTTOM_RIGHT | ATTN_CAN_WINDOW | ATTN_CAN_SOFTCAP | ATTN_CAN_SCALE | ATTN_CAN_ALIBI |
-             ATTN_CAN_MASK_BOOL | ATTN_CAN_MASK_ADDITIVE | ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED | ATTN_CAN_PAGED | ATTN_CAN_BACKWARD | ATTN_CAN_DETERMINISTIC | ATTN_CAN_DROPOUT |
-             ATTN_CAN_STRIDED | ATTN_CAN_DEAD_ZERO | ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE,
+             ATTN_CAN_MASK_BOOL | ATTN_CAN_MASK_ADDITIVE | ATTN_CAN_LENGTHS | ATTN_CAN_RAGGED | ATTN_CAN_PAGED | ATTN_CAN_BACKWARD | ATTN_CAN_DETERMINISTIC |
+             ATTN_CAN_DROPOUT | ATTN_CAN_STRIDED | ATTN_CAN_DEAD_ZERO | ATTN_CAN_DEAD_NAN | ATTN_CAN_DEAD_MEAN | ATTN_CAN_LSE,
       .flags = ATTN_FLAG_REPORTS_OPS};
 
   static attn::Support supports(const attn_problem& problem, const attn_device_facts& device) {

@@ -29,6 +29,7 @@ class NaiveError {
  public:
   NaiveError(const Evaluation& expected, const Evaluation& naive, std::int32_t dtype) {
     std::array<double, kOctaves> largest{};
+    std::array<std::size_t, kOctaves> rows{};
     for (std::size_t row = 0; row < expected.lse.size(); ++row) {
       if (expected.noise[row] == 0) continue;
       double error = 0;
@@ -36,21 +37,26 @@ class NaiveError {
         const double difference = std::fabs(naive.out[i] - expected.out[i]);
         if (std::isfinite(difference)) error = std::max(error, difference);
       }
-      double& octave = largest[octave_of(expected.visible[row])];
-      octave = std::max(octave, error / expected.noise[row]);
+      const std::size_t octave = octave_of(expected.visible[row]);
+      largest[octave] = std::max(largest[octave], error / expected.noise[row]);
+      ++rows[octave];
     }
-    // Neighbours count too, because an octave may hold few rows; and a naive row that is exact by luck still may have erred by a rounding of its weights.
+    // A naive row that is exact by luck still may have erred by a rounding of its weights. An octave may hold few rows, all of them lucky (the last keys of a
+    // causal mask are seen by one query of each head): neighbours count too, and as many of them as it takes to have a sample.
     const double floor = std::ldexp(1.0, -precision_of(dtype).mantissa - 1);
     for (std::size_t i = 0; i < kOctaves; ++i) {
       per_noise_[i] = std::max(floor, largest[i]);
-      if (i > 0) per_noise_[i] = std::max(per_noise_[i], largest[i - 1]);
-      if (i + 1 < kOctaves) per_noise_[i] = std::max(per_noise_[i], largest[i + 1]);
+      std::size_t sample = rows[i];
+      for (std::size_t away = 1; away < kOctaves && (away == 1 || sample < kSample); ++away) {
+        if (i >= away) per_noise_[i] = std::max(per_noise_[i], largest[i - away]), sample += rows[i - away];
+        if (i + away < kOctaves) per_noise_[i] = std::max(per_noise_[i], largest[i + away]), sample += rows[i + away];
+      }
     }
   }
   double of(const Evaluation& expected, std::size_t row) const { return per_noise_[octave_of(expected.visible[row])] * expected.noise[row]; }
 
  private:
-  static constexpr std::size_t kOctaves = 65;
+  static constexpr std::size_t kOctaves = 65, kSample = 8;  // rows
   static std::size_t octave_of(std::int64_t visible) { return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(visible))); }
   std::array<double, kOctaves> per_noise_{};
 };

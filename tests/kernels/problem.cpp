@@ -292,6 +292,7 @@ Problem::Problem(const Spec& given) : spec_(given), name_(to_string(given)) {
   need(s.page_size > 0, ATTN_CAN_PAGED);
   need(s.q != Stride::dense || s.k != Stride::dense || s.v != Stride::dense || s.o != Stride::dense, ATTN_CAN_STRIDED);
   need(s.lse, ATTN_CAN_LSE);
+  need(s.dead_rows == ATTN_DEAD_MEAN, ATTN_CAN_DEAD_MEAN);
 
   const auto dl = [](const std::unique_ptr<Tensor>& tensor) { return tensor ? tensor->dl() : nullptr; };
   tensors_.struct_size = sizeof(attn_tensors);

@@ -1,0 +1,64 @@
+#include "engine/comparison.hpp"
+
+#include <gtest/gtest.h>
+
+namespace attn {
+namespace {
+
+Evaluation one_column() {
+  Evaluation rows;
+  rows.columns = 1;
+  return rows;
+}
+
+// Rows of one column that are right at 0.5, of noise 1.
+struct Rows {
+  Evaluation expected = one_column(), naive = one_column();
+  std::vector<double> found;
+
+  void add(std::int64_t count, std::int64_t visible, double naive_error) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      expected.out.push_back(0.5);
+      naive.out.push_back(0.5 + naive_error);
+      found.push_back(0.5);
+      expected.lse.push_back(0);
+      expected.noise.push_back(1);
+      expected.visible.push_back(visible);
+    }
+  }
+  bool is_right_with(double error_of_the_first) {
+    std::vector<double> rows = found;
+    rows[0] += error_of_the_first;
+    return !compare(rows, expected, naive, ATTN_FP32).off[0];
+  }
+};
+
+TEST(Comparison, AFewLuckyRowsAreJudgedByThoseOfMoreKeys) {
+  Rows rows;
+  rows.add(2, 3, 0);
+  rows.add(4, 6, 0);
+  rows.add(20, 24, 1e-5);
+  EXPECT_TRUE(rows.is_right_with(1.9e-5));
+  EXPECT_FALSE(rows.is_right_with(2.1e-5));
+}
+
+TEST(Comparison, RowsThatAreASampleAreJudgedByThemselvesAndTheirNeighbours) {
+  Rows rows;
+  rows.add(5, 3, 0);
+  rows.add(3, 6, 0);
+  rows.add(20, 24, 1e-5);
+  EXPECT_FALSE(rows.is_right_with(1e-6));
+  rows.naive.out[6] += 1e-5;  // a neighbour
+  EXPECT_TRUE(rows.is_right_with(1.9e-5));
+}
+
+TEST(Comparison, LuckOfEveryRowLeavesARoundingOfTheWeightsAndTwoUlp) {
+  Rows rows;
+  rows.add(20, 3, 0);
+  const double ulp_of_half = 0x1p-24;
+  EXPECT_TRUE(rows.is_right_with(2 * 0x1p-24 + 2 * ulp_of_half));
+  EXPECT_FALSE(rows.is_right_with(2 * 0x1p-24 + 2.1 * ulp_of_half));
+}
+
+}  // namespace
+}  // namespace attn
