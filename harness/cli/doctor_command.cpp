@@ -51,7 +51,7 @@ Check check_database(const std::string& path) {
 // One of the engine's own checks, in a process of its own: an engine that crashes must not take the doctor along.
 Check self_test(const Installation& installation, const std::string& of, const std::string& good) {
   try {
-    std::vector<std::string> command = worker_command(installation, "");
+    std::vector<std::string> command = worker_command(installation, {});
     command.insert(command.end(), {"--self-test", of});
     ChildProcess worker(command);
     const Ending ending = worker.wait(ChildProcess::Clock::now() + std::chrono::minutes(2));
@@ -120,7 +120,7 @@ ExitCode examine(const Arguments& arguments) {
   Grid backends({{"backend", false, false, 0}, {"version", false, false, 2}, {"device", false, false, 3}, {"file", false, false, 1}, {"can", false, true, 0}});
   std::size_t count = 0;
   for (const PluginFacts& plugin : builtin_plugins(installation, kPatience, interrupted)) {
-    const std::string file = std::filesystem::path(plugin.file).filename().string();
+    const std::string file = std::filesystem::path(plugin.code.file).filename().string();
     if (plugin.fault) require("plugin " + file, {plugin.fault->reason, false});
     for (const BackendFacts& backend : plugin.backends) {
       ++count;

@@ -50,11 +50,11 @@ std::string capabilities_text(const std::vector<Trial>& trials, const RunOptions
     const ResolvedBackend resolved = resolver.resolve(trial.backend, device);
     std::string version, can = resolved.reason;
     if (resolved.reason.empty()) {
-      const PluginFacts& facts = resolver.facts(resolved.plugin);
+      const PluginFacts& facts = resolver.facts(resolved.code);
       const bool elsewhere = std::any_of(facts.backends.begin(), facts.backends.end(), [&](const BackendFacts& each) { return each.name == resolved.name_in_file; });
       can = facts.fault ? facts.fault->reason
-            : elsewhere ? fmt::format("{} in {} is for another kind of device", resolved.name_in_file, resolved.plugin)
-                        : fmt::format("no backend {} in {}", resolved.name_in_file, resolved.plugin);
+            : elsewhere ? fmt::format("{} in {} is for another kind of device", resolved.name_in_file, resolved.code.file)
+                        : fmt::format("no backend {} in {}", resolved.name_in_file, resolved.code.file);
       for (const BackendFacts& backend : facts.backends)
         if (backend.name == resolved.name_in_file && backend.device == device) {
           version = backend.version;

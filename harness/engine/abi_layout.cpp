@@ -2,24 +2,26 @@
 #include <string>
 
 #include "base/json.hpp"
+#include "core/words.hpp"
 #include "engine/worker.hpp"
 
-// The layout table of the ABI. A field added to attn_abi.h is added here; the Python mirror is checked against this, and this against the compiler.
+// The table of the ABI that a mirror in another language proves itself by. A field added to attn_abi.h is added here.
 
 namespace attn {
 namespace {
 
+#define V(name) {#name, ATTN_##name}
 #define F(field) fields[#field] = Json::array({offsetof(Type, field), sizeof(Type::field)})
 #define ATTN_STRUCT(type, ...)                                    \
   {                                                               \
     using Type = type;                                            \
     Json fields = Json::object();                                 \
     __VA_ARGS__;                                                  \
-    layout[#type] = {{"size", sizeof(type)}, {"fields", fields}}; \
+    structs[#type] = {{"size", sizeof(type)}, {"fields", fields}}; \
   }
 
 std::string layout_text() {
-  Json layout = Json::object();
+  Json structs = Json::object();
   ATTN_STRUCT(attn_problem, F(struct_size), F(dtype), F(dtype_kv), F(layout), F(batch), F(heads), F(heads_kv), F(seq_q), F(seq_kv), F(head_dim), F(head_dim_v),
               F(needs), F(mask_kind), F(alignment), F(window_left), F(window_right), F(softcap), F(scale), F(page_size), F(dropout), F(dropout_seed),
               F(dead_rows), F(pass), F(deterministic), F(reserved), F(name))
@@ -36,9 +38,15 @@ std::string layout_text() {
   ATTN_STRUCT(attn_backend, F(struct_size), F(device_type), F(name), F(version), F(can), F(flags), F(self), F(supports), F(open), F(run), F(close))
   ATTN_STRUCT(attn_backend_list, F(struct_size), F(abi_version), F(count), F(reserved), F(backends))
   ATTN_STRUCT(DLTensor, F(data), F(device), F(ndim), F(dtype), F(shape), F(strides), F(byte_offset))
-  return layout.dump();
+
+  const Json values{V(ABI_VERSION), V(DEVICE_CPU), V(OK), V(UNSUPPORTED), V(FAILED), V(FORWARD), V(CALL_ALL), V(CALL_FORWARD), V(CALL_BACKWARD), V(CAN_ALIBI),
+                    V(CAN_LSE), V(FLAG_OWNS_OUTPUT),
+                    {"DTYPES", Words<DType>::list}, {"LAYOUTS", Words<Layout>::list}, {"MASK_KINDS", Words<MaskKind>::list},
+                    {"ALIGNMENTS", Words<Alignment>::list}, {"DEAD_ROWS", Words<DeadRows>::list}};
+  return Json{{"structs", structs}, {"values", values}}.dump();
 }
 
+#undef V
 #undef F
 #undef ATTN_STRUCT
 

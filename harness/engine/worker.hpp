@@ -9,8 +9,9 @@ extern "C" {
 // A list that cannot be used answers every request as unsupported, with the reason.
 ATTN_EXPORT int attn_worker(const attn_backend_list* backends, int in_fd, int out_fd);
 
-// Size of every struct of the ABI and offset and size of every field, as JSON {"attn_call": {"size": 64, "fields": {"pass": [4, 4], ...}}, ...}:
-// what a mirror in another language checks itself against. Static storage.
+// What a mirror in another language proves itself by, as JSON: {"structs": {"attn_call": {"size": 64, "fields": {"pass": [4, 4], ...}}, ...}, "values":
+// {"ABI_VERSION": 1, "LAYOUTS": ["bhsd", ...], ...}}: size of every struct, offset and size of every field, constants, and the words of enumerations in their
+// order. Static storage.
 ATTN_EXPORT const char* attn_abi_layout(void);
 
 // What is wrong with `what`; null when nothing is. The text stays valid until the next call. "reference": against rows computed by hand. On the first GPU:

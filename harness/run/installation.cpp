@@ -30,36 +30,44 @@ Installation this_installation() {
   const std::filesystem::path executable = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) throw Error("cannot find the running executable: " + error.message(), Fault::internal);
   const auto library = executable.parent_path().parent_path() / ATTN_LIBDIR;
-  return {executable.string(), (library / "libattn_engine.so").string(), (library / "attn-regress").string()};
+  const auto parts = library / "attn-regress";
+  return {executable.string(), (library / "libattn_engine.so").string(), parts.string(), (parts / "python").string()};
 }
 
-std::vector<std::string> worker_command(const Installation& installation, const std::string& plugin) {
-  std::vector<std::string> command{installation.executable, "worker"};
-  if (!plugin.empty()) command.insert(command.end(), {"--plugin", plugin});
-  return command;
+std::vector<std::string> worker_command(const Installation& installation, const BackendCode& code) {
+  if (code.file.empty()) return {installation.executable, "worker"};
+  if (code.python_class.empty()) return {installation.executable, "worker", "--plugin", code.file};
+  return {code.interpreter, installation.python + "/worker.py", "--engine", installation.engine, "--backend", code.file, "--class", code.python_class};
 }
 
 namespace {
 
-PluginFacts describe(const Installation& installation, const std::string& file, const std::string& device, std::chrono::nanoseconds patience,
+PluginFacts describe(const Installation& installation, const BackendCode& code, const std::string& device, std::chrono::nanoseconds patience,
                      const std::atomic<bool>& interrupted) {
   PluginFacts facts;
-  facts.file = file;
-  facts.fingerprint = fingerprint_of(file);
-  Worker worker(worker_command(installation, file), device, {patience, patience}, interrupted);
-  facts.fault = worker.fault();
-  facts.environment = worker.facts().environment;
-  facts.backends = worker.facts().backends;
+  facts.code = code;
+  facts.fingerprint = fingerprint_of(code.file);
+  try {
+    Worker worker(worker_command(installation, code), device, {patience, patience}, interrupted);
+    facts.fault = worker.fault();
+    facts.environment = worker.facts().environment;
+    facts.backends = worker.facts().backends;
+  } catch (const Error& error) {
+    if (code.interpreter.empty()) throw;
+    facts.fault.emplace();
+    facts.fault->status = Status::unsupported;
+    facts.fault->reason = std::string(error.what()) + ": interpreter: of the suite's entry names another Python";
+  }
   return facts;
 }
 
 }  // namespace
 
-PluginFacts describe_plugin(const Installation& installation, const std::string& file, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
-  return describe(installation, file, "cpu", patience, interrupted);
+PluginFacts describe_plugin(const Installation& installation, const BackendCode& code, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
+  return describe(installation, code, "cpu", patience, interrupted);
 }
 PluginFacts describe_device(const Installation& installation, const std::string& device, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
-  return describe(installation, "", device, patience, interrupted);
+  return describe(installation, {}, device, patience, interrupted);
 }
 
 std::vector<PluginFacts> builtin_plugins(const Installation& installation, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
@@ -69,7 +77,7 @@ std::vector<PluginFacts> builtin_plugins(const Installation& installation, std::
     if (entry.path().extension() == ".so") files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   std::vector<PluginFacts> plugins;
-  for (const std::string& file : files) plugins.push_back(describe_plugin(installation, file, patience, interrupted));
+  for (const std::string& file : files) plugins.push_back(describe_plugin(installation, {file, "", ""}, patience, interrupted));
   return plugins;
 }
 

@@ -16,25 +16,34 @@ struct Installation {
   std::string executable;  // attn-regress itself: it is also the native worker
   std::string engine;      // <prefix>/lib/libattn_engine.so
   std::string backends;    // folder of the built-in plugins, <prefix>/lib/attn-regress
+  std::string python;      // folder of the Python worker, <prefix>/lib/attn-regress/python
 };
 
 // By the path of the running executable: <prefix>/bin/attn-regress. Build tree and installed tree have the same layout.
 Installation this_installation();
 
-// The command line of a worker that serves `plugin` (empty: no backends at all).
-std::vector<std::string> worker_command(const Installation& installation, const std::string& plugin);
+// Where a backend's code is: a native plugin, or a class in a Python file with the interpreter that runs it.
+struct BackendCode {
+  std::string file;          // absolute path; empty = none
+  std::string python_class;  // empty for a native plugin
+  std::string interpreter;
+  auto operator<=>(const BackendCode&) const = default;
+};
 
-// One plugin as a worker saw it. `fault` says what became of a worker that never came up: unsupported, crashed, timed_out, failed, and why.
+// The command line of a worker that serves `code` (none: no backends at all).
+std::vector<std::string> worker_command(const Installation& installation, const BackendCode& code);
+
+// One plugin or Python class as a worker saw it. `fault` says what became of a worker that never came up: unsupported, crashed, timed_out, failed, and why.
 struct PluginFacts {
-  std::string file;
+  BackendCode code;
   std::string fingerprint;  // of the file's contents: tells two builds apart
   Environment environment;
   std::vector<BackendFacts> backends;
   std::optional<MeasurementRecord> fault;
 };
 
-// Loads `file` in a worker process and asks what it holds, without touching a GPU.
-PluginFacts describe_plugin(const Installation& installation, const std::string& file, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
+// Loads `code` in a worker process and asks what it holds, without touching a GPU.
+PluginFacts describe_plugin(const Installation& installation, const BackendCode& code, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
 // The engine alone on a device ("auto", "cpu", "cuda:N"): its environment, or why there is none.
 PluginFacts describe_device(const Installation& installation, const std::string& device, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
 // Every built-in plugin, by file name.

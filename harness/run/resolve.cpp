@@ -1,11 +1,20 @@
 #include "run/resolve.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.hpp"
 
 namespace attn {
+namespace {
+
+std::string default_interpreter() {
+  const char* environment = std::getenv("VIRTUAL_ENV");
+  return environment && *environment ? std::string(environment) + "/bin/python" : "python3";
+}
+
+}  // namespace
 
 BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted) {
   if (options.device != kAllDevices) {
@@ -16,12 +25,12 @@ BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bo
   }
   for (const PluginFacts& plugin : builtin_plugins(options.installation, options.prepare_timeout, interrupted)) {
     for (const BackendFacts& backend : plugin.backends) {
-      const auto [known, fresh] = builtin_.emplace(std::pair(backend.device, backend.name), plugin.file);
-      if (!fresh && known->second != plugin.file)
+      const auto [known, fresh] = builtin_.emplace(std::pair(backend.device, backend.name), plugin.code);
+      if (!fresh && known->second != plugin.code)
         throw Error(fmt::format("two files hold a backend \"{}\" for a {}: {} and {}; remove one (left over from an earlier build?)", backend.name, word(backend.device),
-                                known->second, plugin.file));
+                                known->second.file, plugin.code.file));
     }
-    plugins_.emplace(plugin.file, plugin);
+    plugins_.emplace(plugin.code, plugin);
   }
 }
 
@@ -37,9 +46,9 @@ void BackendResolver::add_target(const std::string& device) {
   targets_.push_back(std::move(target));
 }
 
-const PluginFacts& BackendResolver::facts(const std::string& plugin) {
-  const auto found = plugins_.find(plugin);
-  return found != plugins_.end() ? found->second : plugins_.emplace(plugin, describe_plugin(options_.installation, plugin, options_.prepare_timeout, interrupted_)).first->second;
+const PluginFacts& BackendResolver::facts(const BackendCode& code) {
+  const auto found = plugins_.find(code);
+  return found != plugins_.end() ? found->second : plugins_.emplace(code, describe_plugin(options_.installation, code, options_.prepare_timeout, interrupted_)).first->second;
 }
 
 // The name inside the file: the one asked for, else the key's own, else the only one there is for the device.
@@ -58,16 +67,21 @@ ResolvedBackend BackendResolver::resolve(const BackendSpec& spec, DeviceType dev
       file = override.file;
       wanted = override.name_in_file;
     }
-  if (file.empty() && !spec.python.empty()) return {"", "", "a Python backend: this version runs native plugins only"};
   if (!file.empty()) {
-    file = std::filesystem::absolute(file).string();
-    return {file, choose(facts(file), wanted, spec.name, device), ""};
+    const BackendCode code{std::filesystem::absolute(file).string(), "", ""};
+    return {code, choose(facts(code), wanted, spec.name, device), ""};
+  }
+  if (!spec.python.empty()) {
+    const std::size_t colon = spec.python.rfind(':');
+    const BackendCode code{std::filesystem::absolute(spec.python.substr(0, colon)).string(), spec.python.substr(colon + 1),
+                           spec.interpreter.empty() ? default_interpreter() : spec.interpreter};
+    return {code, code.python_class, ""};
   }
   if (const auto found = builtin_.find({device, spec.name}); found != builtin_.end()) return {found->second, spec.name, ""};
   std::string names;
   for (const auto& [key, plugin] : builtin_)
     if (key.first == device && !key.second.starts_with("control.") && !key.second.starts_with("planted.")) names += (names.empty() ? "" : ", ") + key.second;
-  return {"", "", fmt::format("no backend of that name for a {}; there are: {}", device == DeviceType::cuda ? "GPU" : "CPU", names.empty() ? "none" : names)};
+  return {{}, "", fmt::format("no backend of that name for a {}; there are: {}", device == DeviceType::cuda ? "GPU" : "CPU", names.empty() ? "none" : names)};
 }
 
 }  // namespace attn

@@ -1,5 +1,5 @@
 #pragma once
-// From a trial's backend entry to the plugin file and the name inside it that will run.
+// From a trial's backend entry to the code and the name inside it that will run.
 
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 namespace attn {
 
 struct ResolvedBackend {
-  std::string plugin;        // absolute path; empty when there is none
+  BackendCode code;          // none when there is none
   std::string name_in_file;
   std::string reason;        // why there is none: "no backend of that name for a cpu; there are: flash, naive"
 };
@@ -31,8 +31,8 @@ class BackendResolver {
 
   const std::vector<Target>& targets() const { return targets_; }
   ResolvedBackend resolve(const BackendSpec& spec, DeviceType device);
-  // What is known of a plugin file; described when first asked for.
-  const PluginFacts& facts(const std::string& plugin);
+  // What is known of a backend's code; described when first asked for.
+  const PluginFacts& facts(const BackendCode& code);
 
  private:
   void add_target(const std::string& device);
@@ -41,8 +41,8 @@ class BackendResolver {
   const RunOptions& options_;
   const std::atomic<bool>& interrupted_;
   std::vector<Target> targets_;
-  std::map<std::string, PluginFacts> plugins_;                          // by file
-  std::map<std::pair<DeviceType, std::string>, std::string> builtin_;  // kind of device and backend name -> file
+  std::map<BackendCode, PluginFacts> plugins_;
+  std::map<std::pair<DeviceType, std::string>, BackendCode> builtin_;  // by kind of device and backend name
 };
 
 }  // namespace attn

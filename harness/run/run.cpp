@@ -104,7 +104,7 @@ class Run {
     job.target = &target;
     trial.index = static_cast<std::int64_t>(jobs_.size());
     job.backend = resolver_.resolve(trial.backend, target.environment.device);
-    job.environment = environment_of(job.backend.plugin, target);
+    job.environment = environment_of(job.backend.code, target);
     const Environment& environment = environments_[job.environment];
     job.facts = row_facts(trial, environment);
     job.gates = gates_for(job.facts, suite.gates, options_.gates);
@@ -136,14 +136,14 @@ class Run {
   }
 
   // One environment per device and plugin: the device's, the plugin itself, and what it brought along.
-  std::size_t environment_of(const std::string& plugin, const Target& target) {
-    const auto [known, fresh] = environment_by_plugin_.try_emplace({target.name, plugin}, environments_.size());
+  std::size_t environment_of(const BackendCode& code, const Target& target) {
+    const auto [known, fresh] = environment_by_code_.try_emplace({target.name, code}, environments_.size());
     if (!fresh) return known->second;
     Environment environment = target.environment;
-    if (!plugin.empty()) {
-      const PluginFacts& facts = resolver_.facts(plugin);
+    if (!code.file.empty()) {
+      const PluginFacts& facts = resolver_.facts(code);
       for (const auto& [name, library] : facts.environment.libraries) environment.libraries.insert_or_assign(name, library);
-      environment.libraries[kBackendLibrary] = {plugin.substr(plugin.rfind('/') + 1) + " " + facts.fingerprint, plugin};
+      environment.libraries[kBackendLibrary] = {code.file.substr(code.file.rfind('/') + 1) + " " + facts.fingerprint, code.file};
     }
     environments_.push_back(std::move(environment));
     return known->second;
@@ -153,14 +153,14 @@ class Run {
 
   // Runs the chosen jobs, device by device and plugin by plugin, those of one plugin in one worker for as long as it lives.
   void measure(const std::vector<Job*>& chosen, bool whole) {
-    std::map<std::pair<std::string, std::string>, std::vector<Job*>> by_worker;
-    for (Job* job : chosen) by_worker[{job->target->name, job->backend.plugin}].push_back(job);
+    std::map<std::pair<std::string, BackendCode>, std::vector<Job*>> by_worker;
+    for (Job* job : chosen) by_worker[{job->target->name, job->backend.code}].push_back(job);
     for (auto& [key, jobs] : by_worker) measure_in_one(key.first, key.second, jobs, whole);
   }
 
-  void measure_in_one(const std::string& device, const std::string& plugin, const std::vector<Job*>& jobs, bool whole) {
+  void measure_in_one(const std::string& device, const BackendCode& code, const std::vector<Job*>& jobs, bool whole) {
     std::unique_ptr<Worker> worker;
-    std::optional<MeasurementRecord> fault = resolver_.facts(plugin).fault;  // a plugin that did not come up when it was described is not tried again
+    std::optional<MeasurementRecord> fault = resolver_.facts(code).fault;  // a plugin that did not come up when it was described is not tried again
     std::set<const Job*> ended;
     for (std::size_t round = 0, rounds = 1; round < rounds; ++round) {
       for (Job* job : jobs) {
@@ -174,7 +174,7 @@ class Run {
           continue;
         }
         if (!fault && (!worker || !worker->alive())) {
-          worker = std::make_unique<Worker>(worker_command(options_.installation, plugin), device, Deadlines{options_.timeout, options_.prepare_timeout}, interrupted_);
+          worker = std::make_unique<Worker>(worker_command(options_.installation, code), device, Deadlines{options_.timeout, options_.prepare_timeout}, interrupted_);
           fault = worker->fault();
         }
         TrialAnswer answer;
@@ -217,7 +217,7 @@ class Run {
   }
 
   std::string version_of(const Job& job) {
-    for (const BackendFacts& backend : resolver_.facts(job.backend.plugin).backends)
+    for (const BackendFacts& backend : resolver_.facts(job.backend.code).backends)
       if (backend.name == job.backend.name_in_file && backend.device == job.measurement.device) return backend.version;
     return "";
   }
@@ -366,7 +366,7 @@ class Run {
   const std::atomic<bool>& interrupted_;
   BackendResolver resolver_;
   std::vector<Environment> environments_;
-  std::map<std::pair<std::string, std::string>, std::size_t> environment_by_plugin_;  // by device and plugin
+  std::map<std::pair<std::string, BackendCode>, std::size_t> environment_by_code_;  // by device and code
   std::vector<std::unique_ptr<DeviceLock>> locks_;
   std::vector<Job> jobs_;
   std::vector<std::vector<Neighbours>> neighbours_;  // of each job

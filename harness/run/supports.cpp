@@ -20,7 +20,7 @@ std::string too_costly(const Case& value, DeviceType device, const RunOptions& o
 
 std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOptions& options, const std::atomic<bool>& interrupted) {
   BackendResolver resolver(options, interrupted);
-  std::map<std::string, std::unique_ptr<Worker>> workers;
+  std::map<BackendCode, std::unique_ptr<Worker>> workers;
   std::vector<TrialSupport> answers;
   const Target& target = resolver.targets().front();
   for (const Trial& trial : trials) {
@@ -34,13 +34,13 @@ std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOp
       answer = {Status::unsupported, backend.reason, {}};
       continue;
     }
-    if (const auto& fault = resolver.facts(backend.plugin).fault) {
+    if (const auto& fault = resolver.facts(backend.code).fault) {
       answer = {fault->status, fault->reason, {}};
       continue;
     }
-    std::unique_ptr<Worker>& worker = workers[backend.plugin];
+    std::unique_ptr<Worker>& worker = workers[backend.code];
     if (!worker || (!worker->alive() && !worker->fault()))
-      worker = std::make_unique<Worker>(worker_command(options.installation, backend.plugin), target.name, Deadlines{options.timeout, options.prepare_timeout}, interrupted);
+      worker = std::make_unique<Worker>(worker_command(options.installation, backend.code), target.name, Deadlines{options.timeout, options.prepare_timeout}, interrupted);
     Request request;
     request.trial = trial.index;
     request.backend = backend.name_in_file;

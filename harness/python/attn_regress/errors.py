@@ -1,0 +1,16 @@
+"""What a backend may say instead of an answer, and how an exception is told."""
+
+import os
+import traceback
+
+
+class Unsupported(Exception):
+    """The backend cannot do this: a row of its own status, no failure. `supports` returns the reason, `prepare` may raise this."""
+
+
+def told(error, file):
+    """An exception in a line, with the place in the user's file where it passed last."""
+    text = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == file]
+    where = f" ({os.path.basename(file)}:{places[-1].lineno} in {places[-1].name})" if places else ""
+    return (text[-1] if text else type(error).__name__) + where

@@ -1,0 +1,48 @@
+"""What is asked, in the suite's words: the `p` of a backend's `supports` and `prepare`."""
+
+from dataclasses import dataclass, field
+
+from . import abi
+
+
+@dataclass(frozen=True)
+class Problem:
+    name: str             # the case's id
+    batch: int
+    heads: int
+    heads_kv: int
+    seq_q: int
+    seq_kv: int
+    head_dim: int
+    head_dim_v: int
+    dtype: str            # of q and the output: fp32 fp16 bf16 fp8_e4m3 fp8_e5m2
+    dtype_kv: str         # of k and v
+    layout: str           # bhsd bshd sbhd packed_qkv thd; q, k and v are (batch, heads, seq, head_dim) in all but thd, whatever their strides
+    mask: str             # none causal tensor
+    causal: bool
+    alignment: str        # top_left bottom_right: of causal and the window
+    window_left: int      # tokens besides the own one; -1 = unbounded
+    window_right: int
+    softcap: float        # 0 = none
+    scale: float          # always the resolved number
+    alibi: bool           # the slopes are t.alibi
+    page_size: int        # tokens; 0 = not paged
+    dead_rows: str        # zero nan mean: what a row gets that sees no key
+    dropout: float        # probability
+    dropout_seed: int
+    backward: bool        # gradients are asked for
+    deterministic: bool
+    device: str           # cpu cuda:0
+    options: dict = field(default_factory=dict)  # of the suite's entry; empty in `supports`
+
+
+def problem_of(asked, facts, options):
+    """A Problem of an attn_problem and attn_device_facts."""
+    return Problem(
+        name=asked.name.decode(), batch=asked.batch, heads=asked.heads, heads_kv=asked.heads_kv, seq_q=asked.seq_q, seq_kv=asked.seq_kv,
+        head_dim=asked.head_dim, head_dim_v=asked.head_dim_v, dtype=abi.DTYPES[asked.dtype], dtype_kv=abi.DTYPES[asked.dtype_kv],
+        layout=abi.LAYOUTS[asked.layout], mask=abi.MASK_KINDS[asked.mask_kind], causal=abi.MASK_KINDS[asked.mask_kind] == "causal",
+        alignment=abi.ALIGNMENTS[asked.alignment], window_left=asked.window_left, window_right=asked.window_right, softcap=asked.softcap, scale=asked.scale,
+        alibi=bool(asked.needs & abi.CAN_ALIBI), page_size=asked.page_size, dead_rows=abi.DEAD_ROWS[asked.dead_rows], dropout=asked.dropout,
+        dropout_seed=asked.dropout_seed, backward=getattr(asked, "pass") != abi.FORWARD, deterministic=bool(asked.deterministic),
+        device="cpu" if facts.device_type == abi.DEVICE_CPU else f"cuda:{facts.device_id}", options=options)
