@@ -42,7 +42,8 @@ class NaiveError {
       ++rows[octave];
     }
     // A naive row that is exact by luck still may have erred by a rounding of its weights. An octave may hold few rows, all of them lucky (the last keys of a
-    // causal mask are seen by one query of each head): neighbours count too, and as many of them as it takes to have a sample.
+    // causal mask are seen by one query of each head): neighbours count too, and as many of them as it takes to have a sample. Rows of a case that has not
+    // even that many share their luck, and say half as much.
     const double floor = std::ldexp(1.0, -precision_of(dtype).mantissa - 1);
     for (std::size_t i = 0; i < kOctaves; ++i) {
       per_noise_[i] = std::max(floor, largest[i]);
@@ -51,6 +52,7 @@ class NaiveError {
         if (i >= away) per_noise_[i] = std::max(per_noise_[i], largest[i - away]), sample += rows[i - away];
         if (i + away < kOctaves) per_noise_[i] = std::max(per_noise_[i], largest[i + away]), sample += rows[i + away];
       }
+      if (sample < kSample) per_noise_[i] *= 2;
     }
   }
   double of(const Evaluation& expected, std::size_t row) const { return per_noise_[octave_of(expected.visible[row])] * expected.noise[row]; }

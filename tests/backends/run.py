@@ -1,10 +1,11 @@
 """Runs the program on every misbehaving backend of a folder and checks what comes of it.
 
-    run.py PROGRAM PLUGINS [--sources FOLDER] [--device cpu|cuda] [--jobs N] [--keep FOLDER] [--edges SUITE] [NAME...]
+    run.py PROGRAM PLUGINS [--sources FOLDER] [--device cpu|cuda] [--python INTERPRETER] [--jobs N] [--keep FOLDER] [--edges SUITE] [NAME...]
 
 FOLDER holds the backends' sources (*.cc, *.cu) and their suites/; default is this one. With --device cuda and no GPU nothing is run: exit code 77, skipped.
+With --python the backends are the classes `Mutant` of FOLDER/python/*.py, run by an interpreter that has NumPy.
 
-What must come of a backend stands in its own first lines, one `// expect:` a line, words as a shell splits them:
+What must come of a backend stands in its own first lines, one `// expect:` (in Python `# expect:`) a line, words as a shell splits them:
 
     suite=NAME        suites/NAME.yaml of the folder, whose backends are `mutant` (this one) and `good`
     backend=NAME      rows that are meant; default mutant
@@ -66,11 +67,12 @@ def expectations(source):
     """(line number, {key: value}) of every expectation in a source file, and the regular expressions for `list`."""
     expects, lists = [], []
     for number, line in enumerate(source.read_text().splitlines(), 1):
-        if line.startswith("// list: "):
-            lists.append(line.removeprefix("// list: "))
-        if not line.startswith("// expect: "):
+        line = line.removeprefix("// ").removeprefix("# ")
+        if line.startswith("list: "):
+            lists.append(line.removeprefix("list: "))
+        if not line.startswith("expect: "):
             continue
-        pairs = [word.partition("=") for word in shlex.split(line.removeprefix("// expect: "))]
+        pairs = [word.partition("=") for word in shlex.split(line.removeprefix("expect: "))]
         expect = {key: value for key, _, value in pairs}
         unknown = expect.keys() - KEYS
         if unknown or "suite" not in expect or "status" not in expect:
@@ -100,11 +102,17 @@ class Setting:
 
     def __init__(self, options, folder, source, suite, how="suite"):
         self.program, self.device, self.folder = options.program, options.device, pathlib.Path(folder)
-        shutil.copy(options.sources / "suites" / f"{suite}.yaml", self.folder / "suite.yaml")
+        text = (options.sources / "suites" / f"{suite}.yaml").read_text()
         plugin = options.plugins / f"{source.stem}.so"
-        shutil.copyfile(plugin if how == "suite" else options.plugins / "good.so", self.folder / "mutant.so")
-        shutil.copyfile(options.plugins / "good.so", self.folder / "good.so")
         self.more = [] if how == "suite" else ["--plugin", f"mutant={plugin}"]
+        if options.python:
+            text = text.replace("plugin: ./mutant.so", f"python: ./mutant.py:Mutant, interpreter: {options.python}")
+            shutil.copyfile(source, self.folder / "mutant.py")
+            shutil.copyfile(source.with_name("by_definition.py"), self.folder / "by_definition.py")
+        else:
+            shutil.copyfile(plugin if how == "suite" else options.plugins / "good.so", self.folder / "mutant.so")
+        shutil.copyfile(options.plugins / "good.so", self.folder / "good.so")
+        (self.folder / "suite.yaml").write_text(text)
         self.reports = options.reports
 
     def run(self, *arguments):
@@ -281,6 +289,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--sources", type=pathlib.Path, default=HERE, metavar="FOLDER")
     parser.add_argument("--device", choices=PATIENCE, default="cpu")
+    parser.add_argument("--python", metavar="INTERPRETER", help="run the Python backends with this one, which has NumPy")
     parser.add_argument("--jobs", type=int, help="runs at a time; default twice the CPUs, and on a GPU, which one run has to itself, 1")
     parser.add_argument("--keep", type=pathlib.Path, help="copy what every run left into this folder")
     parser.add_argument("--edges", type=pathlib.Path, metavar="SUITE", help="only: does this suite find what is wrong with each backend?")
@@ -290,10 +299,11 @@ def main():
     known = subprocess.run([options.program, "run", "--help"], capture_output=True, text=True, check=True).stdout
     options.reports = {option: file for option, file in REPORTS.items() if option in known}
 
-    sources = [source for source in sorted(options.sources.glob("*.c[cu]")) if not options.names or source.stem in options.names]
+    sources = sorted(options.sources.glob("python/*.py" if options.python else "*.c[cu]"))
+    sources = [source for source in sources if not options.names or source.stem in options.names]
     unknown = set(options.names) - {source.stem for source in sources}
     if unknown or not sources:
-        sys.exit(f"no such backend in {options.sources}: {' '.join(sorted(unknown)) or '*.cc, *.cu'}")
+        sys.exit(f"no such backend in {options.sources}: {' '.join(sorted(unknown)) or '*.cc, *.cu, python/*.py'}")
     if options.device == "cuda" and (why := no_gpu(options)):
         print(f"backends: skipped, {why}")
         return EXIT_SKIPPED

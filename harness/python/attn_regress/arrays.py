@@ -42,4 +42,5 @@ def give(name, array, tensor):
     tensor.data = array.ctypes.data
     tensor.byte_offset = 0
     for axis, stride in enumerate(array.strides):
-        tensor.strides[axis] = stride // wanted.itemsize
+        if shape[axis] > 1:  # the stride of a single element says nothing
+            tensor.strides[axis] = stride // wanted.itemsize

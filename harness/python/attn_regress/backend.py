@@ -24,7 +24,7 @@ class Session:
         else:
             forward, back = prepared, None
         if not callable(forward) or not (back is None or callable(back)):
-            raise TypeError(f"prepare returned {prepared!r:.100}; wanted is a function, or {{'forward': function, 'backward': function}}")
+            raise TypeError(f"prepare returned {type(prepared).__name__}; wanted is a function, or {{'forward': function, 'backward': function}}")
         if not backward:
             back = None
         all_parts = [(forward, ("o",) if back or not backward else ("o",) + GRADIENTS)]
@@ -75,9 +75,10 @@ class Backend:
     def _supports(self, _, problem, device, support, why):
         def work():
             support.contents.workspace_bytes = 0  # Python allocates for itself
-            reason = self._class().supports(problem_of(problem.contents, device.contents, {}))
+            backend = self._class()
+            reason = backend.supports(problem_of(problem.contents, device.contents, {})) if hasattr(backend, "supports") else None
             if reason is not None:
-                raise Unsupported(str(reason))
+                raise Unsupported(reason)
 
         return self._guarded(why, work)
 

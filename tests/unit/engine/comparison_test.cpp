@@ -52,6 +52,13 @@ TEST(Comparison, RowsThatAreASampleAreJudgedByThemselvesAndTheirNeighbours) {
   EXPECT_TRUE(rows.is_right_with(1.9e-5));
 }
 
+TEST(Comparison, ACaseOfFewRowsSaysHalfAsMuch) {
+  Rows rows;
+  rows.add(3, 64, 1e-5);
+  EXPECT_TRUE(rows.is_right_with(3.9e-5));
+  EXPECT_FALSE(rows.is_right_with(4.1e-5));
+}
+
 TEST(Comparison, LuckOfEveryRowLeavesARoundingOfTheWeightsAndTwoUlp) {
   Rows rows;
   rows.add(20, 3, 0);

@@ -1,0 +1,11 @@
+# Divides by the sum of no weight: NaN in a row that sees no key.
+# expect: suite=dead_rows case=zero status=wrong reason="dead rows nan instead of zero"
+# expect: suite=dead_rows case=nan status=ok exit=1
+import numpy
+
+import by_definition
+
+
+class Mutant(by_definition.Mutant):
+    def dead_weights(self):
+        return numpy.float32(numpy.nan)
