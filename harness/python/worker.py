@@ -64,10 +64,8 @@ def main():
     try:
         if sys.version_info < (3, 9):
             raise ImportError(f"{sys.executable} is Python {sys.version.split()[0]}; 3.9 or newer is needed")
-        if importlib.util.find_spec("numpy") is None:
-            raise ImportError(f"{sys.executable} has no NumPy")
         engine = open_engine(options.engine)
-        from attn_regress.backend import Backend  # imports NumPy
+        from attn_regress.backend import Backend  # imports torch or NumPy
         backend = Backend(load_class(file, options.name), file, options.name)
     except BaseException as error:
         traceback.print_exc()
