@@ -46,8 +46,6 @@ class Chain {
   static Support supports(const attn_problem& problem, const attn_device_facts& device, Route route, const Plants& plants = {}) {
     for (const std::int64_t size : {problem.seq_q, problem.seq_kv, problem.head_dim, problem.head_dim_v})
       if (size > INT_MAX) throw Unsupported("BLAS counts in 32 bits, this case has a side of " + std::to_string(size));
-    if (route == Route::naive_inplace && problem.pass != ATTN_FORWARD)
-      throw Unsupported("naive_inplace has no backward pass: masking and softmax in place overwrite the scores that autograd needs; naive and math have one");
     Arena count;
     Buffers(count, problem, route, plants);
     return fitting(count.used(), device);

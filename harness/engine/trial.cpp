@@ -116,7 +116,7 @@ const attn_backend& chosen(const attn_backend_list& backends, const Request& req
   if (request.control != static_cast<bool>(backend->flags & ATTN_FLAG_CONTROL))
     throw TrialEnd{Status::unsupported, fmt::format("{} is {} control backend: fixed work that is no attention", request.backend, request.control ? "no" : "a")};
   if (const std::uint64_t missing = problem.needs & ~backend->can; missing && !request.control)
-    throw TrialEnd{Status::unsupported, fmt::format("{} cannot do: {}", request.backend, words_of_bits(missing))};
+    throw TrialEnd{Status::unsupported, refusal(*backend, missing)};
   return *backend;
 }
 
