@@ -26,7 +26,9 @@ struct Naive : Unfused<attn::Route::naive> {
   using Unfused::Unfused;
 };
 struct NaiveInplace : Unfused<attn::Route::naive_inplace> {
-  static constexpr attn::BackendInfo info{.name = "naive_inplace", .can = kCan, .flags = kFlags, .version = attn::kBlasVersion.data()};
+  static constexpr attn::BackendInfo info{
+      .name = "naive_inplace", .can = kCan & ~ATTN_CAN_BACKWARD, .flags = kFlags, .version = attn::kBlasVersion.data(),
+      .why_not = {ATTN_CAN_BACKWARD, "masking and softmax in place overwrite the scores that autograd needs; naive and math keep them"}};
   using Unfused::Unfused;
 };
 struct Math : Unfused<attn::Route::math> {

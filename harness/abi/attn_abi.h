@@ -207,6 +207,9 @@ typedef struct attn_backend {
   // Only enqueues on call->stream (a CPU backend: does the work and returns). Allocates nothing.
   attn_status (*run)(void* state, const attn_call* call, attn_text* why);
   void (*close)(void* state);
+  // Why `can` lacks these bits, for a reader of the refusal who expects them; why_not may be null.
+  uint64_t why_not_bits;
+  const char* why_not;
 } attn_backend;
 
 typedef struct {

@@ -29,12 +29,19 @@ struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Why `can` lacks these bits.
+struct WhyNot {
+  std::uint64_t bits = 0;
+  const char* why = nullptr;
+};
+
 struct BackendInfo {
   const char* name;
   std::uint64_t can;
   std::uint64_t flags = 0;
   std::int32_t device_type = ATTN_DEVICE_CPU;
   const char* version = nullptr;
+  WhyNot why_not = {};
 };
 
 struct Support {
@@ -124,7 +131,8 @@ struct Table {
   static void close(void* state) { delete static_cast<Kernel*>(state); }
 
   static constexpr attn_backend value{sizeof(attn_backend), Kernel::info.device_type, Kernel::info.name, Kernel::info.version, Kernel::info.can,
-                                      Kernel::info.flags, nullptr, supports, open, run, close};
+                                      Kernel::info.flags, nullptr, supports, open, run, close,
+                                      Kernel::info.why_not.bits, Kernel::info.why_not.why};
 };
 
 template <class... Kernels>

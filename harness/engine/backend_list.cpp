@@ -18,8 +18,8 @@ std::string list_fault(const attn_backend_list* list) {
 
 std::string table_fault(const attn_backend* table) {
   if (!table) return "the backend's table is null";
-  // Every field up to close exists since version 1; an older table ends earlier.
-  if (table->struct_size < sizeof(attn_backend)) return fmt::format("the backend's table is too small: {} bytes, {} are needed", table->struct_size, sizeof(attn_backend));
+  constexpr std::size_t kLeast = offsetof(attn_backend, close) + sizeof table->close;  // what follows came later
+  if (table->struct_size < kLeast) return fmt::format("the backend's table is too small: {} bytes, {} are needed", table->struct_size, kLeast);
   if (!table->name || !*table->name) return "the backend has no name";
   for (const auto& [function, name] : {std::pair{reinterpret_cast<const void*>(table->supports), "supports"},
                                        {reinterpret_cast<const void*>(table->open), "open"},
@@ -27,6 +27,11 @@ std::string table_fault(const attn_backend* table) {
                                        {reinterpret_cast<const void*>(table->close), "close"}})
     if (!function) return fmt::format("the backend's function {} is null", name);
   return "";
+}
+
+std::string refusal(const attn_backend& table, std::uint64_t missing) {
+  const bool says_why = table.struct_size >= offsetof(attn_backend, why_not) + sizeof table.why_not && table.why_not_bits & missing && table.why_not;
+  return fmt::format("{} cannot do: {}{}", table.name, words_of_bits(missing), says_why ? fmt::format(" ({})", table.why_not) : "");
 }
 
 BackendFacts backend_facts(const attn_backend& table) {

@@ -14,6 +14,8 @@ namespace attn {
 std::string list_fault(const attn_backend_list* list);
 // Why a table cannot be used (too small, a null function); empty when it can.
 std::string table_fault(const attn_backend* table);
+// Why a problem is refused whose needs are `missing` (ATTN_CAN_*) in the table.
+std::string refusal(const attn_backend& table, std::uint64_t missing);
 BackendFacts backend_facts(const attn_backend& table);
 // The table of `name` for a kind of device (attn_device_type). Throws Error that lists the names there are; also when the name stands twice.
 const attn_backend& find_backend(const attn_backend_list& list, const std::string& name, std::int32_t device_type);

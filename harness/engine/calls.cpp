@@ -7,7 +7,7 @@ namespace attn {
 
 Calls::Calls(Device& device, const attn_backend& backend, const Case& value, const attn_problem& problem, const std::map<std::string, std::string>& options,
              std::uint64_t seed, std::uint64_t workspace_bytes)
-    : device_(device), case_(value), tensors_(device, value), merge_heads_(device), session_(device, backend, workspace_bytes),
+    : device_(device), case_(value), tensors_(device, value), merge_heads_(device, value), session_(device, backend, workspace_bytes),
       reports_ops_(backend.flags & ATTN_FLAG_REPORTS_OPS), owns_output_(backend.flags & ATTN_FLAG_OWNS_OUTPUT) {
   tensors_.fill(seed);
   tensors_.poison_outputs(Pass::forward_backward);
@@ -16,6 +16,10 @@ Calls::Calls(Device& device, const attn_backend& backend, const Case& value, con
   run_forward_first();
   // Its memory is taken here and not inside the first call.
   if (case_.then == Then::merge_heads) merge_heads_(tensors_.output(owns_output_), nullptr);
+}
+
+double Calls::bytes_needed(const Case& value, std::uint64_t workspace_bytes) {
+  return Tensors::bytes_needed(value) + MergeHeads::bytes_needed(value) + GuardedBuffer::bytes_needed(static_cast<double>(workspace_bytes));
 }
 
 void Calls::fill(std::uint64_t seed) {

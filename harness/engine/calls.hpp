@@ -15,6 +15,9 @@ class Calls {
   Calls(Device& device, const attn_backend& backend, const Case& value, const attn_problem& problem, const std::map<std::string, std::string>& options,
         std::uint64_t seed, std::uint64_t workspace_bytes);
 
+  // Bytes that the tensors, the workspace and `then:` take of the device; what a backend with ATTN_FLAG_OWNS_OUTPUT does to o is not known before a call.
+  static double bytes_needed(const Case& value, std::uint64_t workspace_bytes);
+
   double open_ns() const { return session_.open_ns(); }
   bool reports_ops() const { return reports_ops_; }
 

@@ -20,6 +20,9 @@ class GuardedBuffer {
   GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
   ~GuardedBuffer();
 
+  // Bytes that a buffer with a payload of `bytes` takes of the device; neither need fit into 64 bits.
+  static double bytes_needed(double bytes) { return bytes + 2 * kGuardBytes; }
+
   std::byte* data() const { return base_ ? base_ + kGuardBytes : nullptr; }
   std::size_t bytes() const { return bytes_; }
   // "wrote 4 bytes after the end of o (first at +0)", or nothing when both zones are whole. Mends the zones.

@@ -6,7 +6,7 @@
 
 namespace attn {
 
-class HostDevice final : public Device {
+class HostDevice : public Device {
  public:
   HostDevice();
 

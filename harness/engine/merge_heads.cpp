@@ -1,43 +1,37 @@
 #include "engine/merge_heads.hpp"
 
-#include <algorithm>
-
 namespace attn {
+namespace {
+
+TensorLayout merged_layout(Case c) {
+  if (c.layout != Layout::thd) c.layout = Layout::bshd;
+  return query_layout(c, c.head_dim_v, StrideKind::dense);
+}
+
+bool is_merged(const std::array<std::int64_t, 4>& strides, std::int64_t dim) { return strides[1] == dim * strides[3]; }
+
+}  // namespace
+
+MergeHeads::MergeHeads(Device& device, const Case& value) : device_(device), dtype_(static_cast<std::int32_t>(value.dtype)), layout_(merged_layout(value)) {}
+
+double MergeHeads::bytes_needed(const Case& c) {
+  if (c.then != Then::merge_heads || is_merged(query_layout(c, c.head_dim_v, c.strides.o).strides, c.head_dim_v)) return 0;
+  return TensorMemory::bytes_needed(static_cast<std::int32_t>(c.dtype), merged_layout(c));
+}
 
 TensorView MergeHeads::operator()(const TensorView& output, OpRecorder* recorder) {
-  if (output.strides[1] == output.shape[3] * output.strides[3]) return output;
+  if (is_merged(output.strides, output.shape[3])) return output;
+  if (!merged_) merged_.emplace(device_, "the merged heads", dtype_, layout_);
   // Ragged rows are tokens that follow each other: one sequence of them all.
   TensorView source = output;
   if (output.rows) {
-    const std::int64_t tokens = std::count_if(output.rows.host, output.rows.host + output.shape[0] * output.shape[2], [](std::int64_t row) { return row >= 0; });
-    source.shape = {1, output.shape[1], tokens, output.shape[3]};
+    source.shape = {1, output.shape[1], layout_.abi_shape[0], output.shape[3]};
     source.rows = {};
   }
-  const auto [batch, heads, seq, dim] = source.shape;
-  const std::size_t bytes = static_cast<std::size_t>(batch * heads * seq * dim) * element_bytes(output.dtype);
-  if (merged_.bytes() != bytes || !merged_.data()) {
-    merged_ = GuardedBuffer(device_, "the merged heads", bytes);
-    make_rows(output);
-  }
   if (recorder) recorder->begin(ATTN_OP_KERNEL, "harness_copy_merge_heads", 0);
-  device_.copy_dense(source, merged_.data());
+  device_.copy_dense(source, merged_->data());
   if (recorder) recorder->end();
-  TensorView merged = output;
-  merged.data = merged_.data();
-  merged.strides = {seq * heads * dim, dim, heads * dim, 1};
-  if (output.rows) merged.rows = {rows_.data(), reinterpret_cast<const std::int64_t*>(row_table_.data())};
-  return merged;
-}
-
-// Where the merged tokens of a ragged output begin.
-void MergeHeads::make_rows(const TensorView& output) {
-  if (!output.rows) return;
-  rows_.assign(output.rows.host, output.rows.host + output.shape[0] * output.shape[2]);
-  std::int64_t token = 0;
-  for (std::int64_t& row : rows_)
-    if (row >= 0) row = token++ * output.shape[1] * output.shape[3];
-  row_table_ = GuardedBuffer(device_, "the rows of the merged heads", rows_.size() * sizeof(std::int64_t));
-  device_.write(row_table_.data(), rows_.data(), rows_.size() * sizeof(std::int64_t));
+  return merged_->view();
 }
 
 }  // namespace attn

@@ -68,20 +68,21 @@ std::vector<std::int64_t> key_places(const Case& c, const Place& place) {
 }
 
 void add_pages(const Case& c, Collector& collect) {
-  const PageTable table = page_table(c);
+  const std::int64_t per_entry = page_counts(c).per_entry;
+  const std::vector<std::int32_t> pages = page_table(c);
   const auto in_page = [&](std::int64_t page, std::int64_t s) { return page * c.page_size + s % c.page_size; };
   if (c.page_order == PageOrder::shuffled) {
     Case ordered = c;
     ordered.page_order = PageOrder::sequential;
-    const PageTable in_order = page_table(ordered);
+    const std::vector<std::int32_t> in_order = page_table(ordered);
     collect.add("the page order ignored", [&](Reading& r) {
-      r.key_places = key_places(c, [&](std::int64_t b, std::int64_t s) { return in_page(in_order.pages[static_cast<std::size_t>(b * in_order.pages_per_entry + s / c.page_size)], s); });
+      r.key_places = key_places(c, [&](std::int64_t b, std::int64_t s) { return in_page(in_order[static_cast<std::size_t>(b * per_entry + s / c.page_size)], s); });
     });
   }
   // Of a shorter first sequence the table goes on with the page of nobody: that answer is NaN and needs no name.
   if (c.batch > 1 && keys_of(c, 0) == *std::max_element(c.lengths_kv.begin(), c.lengths_kv.end()))
     collect.add("the first sequence's pages for all", [&](Reading& r) {
-      r.key_places = key_places(c, [&](std::int64_t, std::int64_t s) { return in_page(table.pages[static_cast<std::size_t>(s / c.page_size)], s); });
+      r.key_places = key_places(c, [&](std::int64_t, std::int64_t s) { return in_page(pages[static_cast<std::size_t>(s / c.page_size)], s); });
     });
 }
 

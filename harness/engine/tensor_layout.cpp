@@ -21,9 +21,23 @@ std::array<std::size_t, 3> axis_order(Layout layout, StrideKind kind) {
   return order;
 }
 
+// Stays at kManyElements.
+std::int64_t product(std::int64_t a, std::int64_t b) { return b > 0 && a > kManyElements / b ? kManyElements : a * b; }
+
 std::int64_t pages_of(std::int64_t keys, std::int64_t page_size) { return (keys + page_size - 1) / page_size; }
 
 }  // namespace
+
+TensorLayout query_layout(const Case& c, std::int64_t dim, StrideKind kind) {
+  const std::array<std::int64_t, 4> shape{c.batch, c.heads, c.seq_q, dim};
+  return c.layout == Layout::thd ? ragged_layout(shape, c.lengths_q, kind) : dense_layout(shape, c.layout, kind);
+}
+
+TensorLayout key_layout(const Case& c, std::int64_t dim, StrideKind kind) {
+  const std::array<std::int64_t, 4> shape{c.batch, c.heads_kv, c.seq_kv, dim};
+  if (c.page_size > 0) return paged_layout(shape, c, kind);
+  return c.layout == Layout::thd ? ragged_layout(shape, c.lengths_kv, kind) : dense_layout(shape, c.layout, kind);
+}
 
 TensorLayout dense_layout(const std::array<std::int64_t, 4>& shape, Layout layout, StrideKind kind) {
   TensorLayout result;
@@ -35,7 +49,7 @@ TensorLayout dense_layout(const std::array<std::int64_t, 4>& shape, Layout layou
   for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
     const bool expanded = kind == StrideKind::expanded && *axis == 1;
     result.strides[*axis] = expanded ? 0 : stride;
-    if (!expanded) stride *= shape[*axis];
+    if (!expanded) stride = product(stride, shape[*axis]);
   }
   result.elements = stride;
   result.abi_shape.assign(shape.begin(), shape.end());
@@ -48,46 +62,67 @@ TensorLayout ragged_layout(const std::array<std::int64_t, 4>& shape, const std::
   TensorLayout result = dense_layout({1, shape[1], tokens, shape[3]}, Layout::thd, kind);
   result.abi_shape = {tokens, shape[1], shape[3]};
   result.abi_strides = {result.strides[2], result.strides[1], 1};
-  result.rows.assign(static_cast<std::size_t>(shape[0] * shape[2]), -1);
-  std::int64_t token = 0;
-  for (std::int64_t b = 0; b < shape[0]; ++b)
-    for (std::int64_t s = 0; s < lengths[static_cast<std::size_t>(b)]; ++s) result.rows[static_cast<std::size_t>(b * shape[2] + s)] = token++ * result.strides[2];
+  result.rows = [shape, lengths, stride = result.strides[2]] {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(shape[0] * shape[2]), -1);
+    std::int64_t token = 0;
+    for (std::int64_t b = 0; b < shape[0]; ++b)
+      for (std::int64_t s = 0; s < lengths[static_cast<std::size_t>(b)]; ++s) rows[static_cast<std::size_t>(b * shape[2] + s)] = token++ * stride;
+    return rows;
+  };
   result.shape = shape;
   return result;
 }
 
 TensorLayout paged_layout(const std::array<std::int64_t, 4>& shape, const Case& c, StrideKind kind) {
-  const PageTable table = page_table(c);
-  const std::array<std::int64_t, 4> pages{table.count, shape[1], c.page_size, shape[3]};
-  TensorLayout result = dense_layout(pages, c.layout, kind);
-  result.rows.assign(static_cast<std::size_t>(shape[0] * shape[2]), -1);
-  for (std::int64_t b = 0; b < shape[0]; ++b)
-    for (std::int64_t s = 0; s < keys_of(c, b); ++s) {
-      const std::int64_t page = table.pages[static_cast<std::size_t>(b * table.pages_per_entry + s / c.page_size)];
-      result.rows[static_cast<std::size_t>(b * shape[2] + s)] = page * result.strides[0] + s % c.page_size * result.strides[2];
-    }
+  const PageCounts counts = page_counts(c);
+  TensorLayout result = dense_layout({counts.all, shape[1], c.page_size, shape[3]}, c.layout, kind);
+  result.rows = [shape, c, counts, strides = result.strides] {
+    const std::vector<std::int32_t> pages = page_table(c);
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(shape[0] * shape[2]), -1);
+    for (std::int64_t b = 0; b < shape[0]; ++b)
+      for (std::int64_t s = 0; s < keys_of(c, b); ++s) {
+        const std::int64_t page = pages[static_cast<std::size_t>(b * counts.per_entry + s / c.page_size)];
+        rows[static_cast<std::size_t>(b * shape[2] + s)] = page * strides[0] + s % c.page_size * strides[2];
+      }
+    return rows;
+  };
   result.shape = shape;
   return result;
 }
 
-PageTable page_table(const Case& c) {
-  PageTable table;
-  std::int64_t used = 0;
+TensorLayout table_layout(const std::vector<std::int64_t>& shape) {
+  TensorLayout result;
+  result.abi_shape = result.abi_strides = shape;
+  result.elements = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    result.abi_strides[axis] = result.elements;
+    result.elements = product(result.elements, shape[axis]);
+  }
+  return result;
+}
+
+PageCounts page_counts(const Case& c) {
+  PageCounts counts{.per_entry = 0, .all = 1};
   for (std::int64_t b = 0; b < c.batch; ++b) {
     const std::int64_t pages = pages_of(keys_of(c, b), c.page_size);
-    used += pages;
-    table.pages_per_entry = std::max(table.pages_per_entry, pages);
+    counts.all += pages;
+    counts.per_entry = std::max(counts.per_entry, pages);
   }
-  table.count = used + 1;
-  std::vector<std::int32_t> order(static_cast<std::size_t>(used));
+  return counts;
+}
+
+std::vector<std::int32_t> page_table(const Case& c) {
+  const PageCounts counts = page_counts(c);
+  const std::int64_t nobodys = counts.all - 1;
+  std::vector<std::int32_t> order(static_cast<std::size_t>(nobodys));
   std::iota(order.begin(), order.end(), 0);
   if (c.page_order == PageOrder::shuffled)
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_bits(0, RandomStream::pages, i) % i]);
-  table.pages.assign(static_cast<std::size_t>(c.batch * table.pages_per_entry), static_cast<std::int32_t>(used));
+  std::vector<std::int32_t> table(static_cast<std::size_t>(c.batch * counts.per_entry), static_cast<std::int32_t>(nobodys));
   std::size_t next = 0;
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t page = 0; page < pages_of(keys_of(c, b), c.page_size); ++page)
-      table.pages[static_cast<std::size_t>(b * table.pages_per_entry + page)] = order[next++];
+      table[static_cast<std::size_t>(b * counts.per_entry + page)] = order[next++];
   return table;
 }
 

@@ -12,16 +12,17 @@ namespace attn {
 namespace {
 
 DLDataType dl_type(std::int32_t dtype) {
-  // DLPack's codes: 2 float, 4 bfloat, 10 float8_e4m3fn, 12 float8_e5m2.
+  // DLPack's codes: 2 float, 4 bfloat, 6 bool, 10 float8_e4m3fn, 12 float8_e5m2.
   switch (dtype) {
     case ATTN_FP32: return {2, 32, 1};
     case ATTN_FP16: return {2, 16, 1};
     case ATTN_BF16: return {4, 16, 1};
     case ATTN_FP8_E4M3: return {10, 8, 1};
+    case kBoolByte: return {6, 8, 1};
     default: return {12, 8, 1};
   }
 }
-constexpr DLDataType kDlBool{6, 8, 1}, kDlInt32{0, 32, 1}, kDlFloat{2, 32, 1};
+constexpr DLDataType kDlInt32{0, 32, 1}, kDlFloat{2, 32, 1};
 
 std::uint32_t nan_bits(std::int32_t dtype) {
   std::uint32_t bits = 0;
@@ -40,171 +41,131 @@ std::uint32_t poison_bits(std::int32_t dtype) {
   }
 }
 
-double Tensors::bytes_needed(const Case& c) {
-  const auto product = [](std::int64_t a, std::int64_t b, std::int64_t s, std::int64_t d) {
-    return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(s) * static_cast<double>(d);
+std::vector<Tensors::Planned> Tensors::plan(const Case& c) {
+  if (const auto why = impossible(c)) throw Error(*why);
+  std::vector<Planned> plan;
+  const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
+  const auto add = [&](Tensor Tensors::*tensor, DLTensor* attn_tensors::*shown, const char* name, std::int32_t of, TensorLayout layout) {
+    plan.push_back({tensor, shown, name, of, dl_type(of), std::move(layout)});
   };
-  const auto size = static_cast<double>(element_bytes(static_cast<std::int32_t>(c.dtype)));
-  const auto size_kv = static_cast<double>(element_bytes(static_cast<std::int32_t>(c.dtype_kv)));
-  double bytes = size * (product(c.batch, c.heads, c.seq_q, c.head_dim) + product(c.batch, c.heads, c.seq_q, c.head_dim_v)) +
-                 size_kv * product(c.batch, c.heads_kv, c.seq_kv, c.head_dim + c.head_dim_v);
+  const auto add_table = [&](Tensor Tensors::*tensor, DLTensor* attn_tensors::*shown, const char* name, DLDataType type, const std::vector<std::int64_t>& shape) {
+    plan.push_back({tensor, shown, name, ATTN_FP32, type, table_layout(shape)});
+  };
+
+  if (c.layout == Layout::packed_qkv) {
+    add(&Tensors::q_, &attn_tensors::q, "the packed q, k and v", dtype,
+        dense_layout({c.batch, c.heads + 2 * c.heads_kv, c.seq_q, c.head_dim}, c.layout, StrideKind::dense));
+  } else {
+    add(&Tensors::q_, &attn_tensors::q, "q", dtype, query_layout(c, c.head_dim, c.strides.q));
+    add(&Tensors::k_, &attn_tensors::k, "k", dtype_kv, key_layout(c, c.head_dim, c.strides.k));
+    add(&Tensors::v_, &attn_tensors::v, "v", dtype_kv, key_layout(c, c.head_dim_v, c.strides.v));
+  }
+  add(&Tensors::o_, &attn_tensors::o, "o", dtype, query_layout(c, c.head_dim_v, c.strides.o));
+
+  if (c.pass != Pass::forward) {
+    constexpr StrideKind kinds[] = {StrideKind::dense, StrideKind::transposed, StrideKind::expanded};  // as GradLayout
+    add(&Tensors::dout_, &attn_tensors::dout, "dout", dtype, query_layout(c, c.head_dim_v, kinds[static_cast<int>(c.grad_layout)]));
+    add(&Tensors::dq_, &attn_tensors::dq, "dq", dtype, query_layout(c, c.head_dim, StrideKind::dense));
+    add(&Tensors::dk_, &attn_tensors::dk, "dk", dtype_kv, key_layout(c, c.head_dim, StrideKind::dense));
+    add(&Tensors::dv_, &attn_tensors::dv, "dv", dtype_kv, key_layout(c, c.head_dim_v, StrideKind::dense));
+    TensorLayout lse = dense_layout({c.batch, c.heads, c.seq_q, 1}, Layout::bhsd, StrideKind::dense);
+    lse.abi_shape.pop_back();
+    lse.abi_strides.pop_back();
+    add(&Tensors::lse_, &attn_tensors::lse, "lse", ATTN_FP32, std::move(lse));
+  }
+
   if (c.mask == MaskKind::tensor) {
     const auto& full = c.mask_tensor.full;
-    bytes += (c.mask_tensor.dtype == MaskDType::boolean ? 1.0 : size) *
-             product(full[0] ? c.batch : 1, full[1] ? c.heads : 1, full[2] ? c.seq_q : 1, full[3] ? c.seq_kv : 1);
+    const std::array<std::int64_t, 4> logical{c.batch, c.heads, c.seq_q, c.seq_kv};
+    std::array<std::int64_t, 4> stored = logical;
+    for (std::size_t i = 0; i < 4; ++i)
+      if (!full[i]) stored[i] = 1;
+    TensorLayout mask = dense_layout(stored, Layout::bhsd, StrideKind::dense);
+    mask.abi_shape.assign(logical.begin(), logical.end());
+    for (std::size_t i = 0; i < 4; ++i)
+      if (!full[i]) mask.abi_strides[i] = 0;
+    add(&Tensors::mask_, &attn_tensors::mask, "mask", c.mask_tensor.dtype == MaskDType::boolean ? kBoolByte : dtype, std::move(mask));
   }
+
+  if (c.alibi) add_table(&Tensors::alibi_, &attn_tensors::alibi, "alibi", kDlFloat, {c.heads});
+  if (!c.lengths_q.empty()) add_table(&Tensors::lengths_q_, &attn_tensors::lengths_q, "lengths_q", kDlInt32, {c.batch});
+  if (!c.lengths_kv.empty()) add_table(&Tensors::lengths_kv_, &attn_tensors::lengths_kv, "lengths_kv", kDlInt32, {c.batch});
+  if (c.layout == Layout::thd) add_table(&Tensors::starts_q_, &attn_tensors::starts_q, "starts_q", kDlInt32, {c.batch + 1});
+  if (c.layout == Layout::thd && c.page_size == 0) add_table(&Tensors::starts_kv_, &attn_tensors::starts_kv, "starts_kv", kDlInt32, {c.batch + 1});
+  if (c.page_size > 0) add_table(&Tensors::page_table_, &attn_tensors::page_table, "page_table", kDlInt32, {c.batch, page_counts(c).per_entry});
+  return plan;
+}
+
+double Tensors::bytes_needed(const Case& value) {
+  double bytes = 0;
+  for (const Planned& planned : plan(value)) bytes += TensorMemory::bytes_needed(planned.dtype, planned.layout);
   return bytes;
 }
 
-void Tensors::make(Tensor& tensor, const char* name, std::int32_t dtype, TensorLayout layout, DLDataType type) {
-  tensor.layout = std::move(layout);
-  tensor.storage = std::make_shared<GuardedBuffer>(device_, name, static_cast<std::size_t>(tensor.layout.elements) * element_bytes(dtype));
-  tensor.view = {tensor.storage->data(), dtype, tensor.layout.shape, tensor.layout.strides, {}};
-  if (const auto& rows = tensor.layout.rows; !rows.empty()) {
-    tensor.row_table = std::make_shared<GuardedBuffer>(device_, name, rows.size() * sizeof(std::int64_t));
-    device_.write(tensor.row_table->data(), rows.data(), rows.size() * sizeof(std::int64_t));
-    tensor.view.rows = {rows.data(), reinterpret_cast<const std::int64_t*>(tensor.row_table->data())};
-  }
-  point(tensor, type);
+Tensors::Tensors(Device& device, const Case& value) : device_(device), value_(value) {
+  abi_.struct_size = sizeof abi_;
+  for (Planned& planned : plan(value_)) make(std::move(planned));
+  if (value_.layout == Layout::packed_qkv) part_packed();
+  write_tables();
 }
 
-void Tensors::point(Tensor& tensor, DLDataType type) {
+void Tensors::make(Planned planned) {
+  Tensor& tensor = this->*planned.tensor;
+  tensor.memory = std::make_shared<TensorMemory>(device_, planned.name, planned.dtype, planned.layout);
+  tensor.view = tensor.memory->view();
+  tensor.layout = std::move(planned.layout);
+  tensor.dl.dtype = planned.type;
+  point(tensor);
+  abi_.*planned.shown = &tensor.dl;
+}
+
+void Tensors::point(Tensor& tensor) {
   tensor.dl.data = tensor.view.data;
   tensor.dl.device = device_.dl();
-  tensor.dl.dtype = type;
   tensor.dl.ndim = static_cast<std::int32_t>(tensor.layout.abi_shape.size());
   tensor.dl.shape = tensor.layout.abi_shape.data();
   tensor.dl.strides = tensor.layout.abi_strides.data();
   tensor.dl.byte_offset = 0;
 }
 
-// Of elements of 4 bytes.
-void Tensors::make_vector(Tensor& tensor, const char* name, const void* values, std::size_t count, DLDataType type) {
-  tensor.storage = std::make_shared<GuardedBuffer>(device_, name, count * 4);
-  tensor.view.data = tensor.storage->data();
-  device_.write(tensor.storage->data(), values, count * 4);
-  tensor.layout.abi_shape = {static_cast<std::int64_t>(count)};
-  tensor.layout.abi_strides = {1};
-  point(tensor, type);
-}
-
-Tensors::Tensors(Device& device, const Case& value) : device_(device), value_(value) {
-  if (const auto why = impossible(value_)) throw Error(*why);
-  abi_.struct_size = sizeof abi_;
-  make_operands();
-  if (value_.pass != Pass::forward) make_gradients();
-  if (value_.mask == MaskKind::tensor) make_mask();
-  make_tables();
-}
-
-void Tensors::make_operands() {
-  const Case& c = value_;
-  const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
-  const std::array<std::int64_t, 4> q_shape{c.batch, c.heads, c.seq_q, c.head_dim}, o_shape{c.batch, c.heads, c.seq_q, c.head_dim_v};
-  const auto of_queries = [&](const std::array<std::int64_t, 4>& shape, StrideKind kind) {
-    return c.layout == Layout::thd ? ragged_layout(shape, c.lengths_q, kind) : dense_layout(shape, c.layout, kind);
-  };
-  const auto of_keys = [&](std::int64_t dim, StrideKind kind) {
-    const std::array<std::int64_t, 4> shape{c.batch, c.heads_kv, c.seq_kv, dim};
-    if (c.page_size > 0) return paged_layout(shape, c, kind);
-    return c.layout == Layout::thd ? ragged_layout(shape, c.lengths_kv, kind) : dense_layout(shape, c.layout, kind);
-  };
-  if (c.layout == Layout::packed_qkv) {
-    make(q_, "the packed q, k and v", dtype, dense_layout({c.batch, c.heads + 2 * c.heads_kv, c.seq_q, c.head_dim}, c.layout, StrideKind::dense), dl_type(dtype));
-    std::int64_t first_head = 0;
-    for (Tensor* part : {&q_, &k_, &v_}) {
-      if (part != &q_) *part = q_;
-      part->layout.shape[1] = part->layout.abi_shape[1] = part->view.shape[1] = part == &q_ ? c.heads : c.heads_kv;
-      part->view.data = q_.storage->data() + first_head * c.head_dim * static_cast<std::int64_t>(element_bytes(dtype));
-      first_head += part->view.shape[1];
-      point(*part, dl_type(dtype));
-    }
-  } else {
-    make(q_, "q", dtype, of_queries(q_shape, c.strides.q), dl_type(dtype));
-    make(k_, "k", dtype_kv, of_keys(c.head_dim, c.strides.k), dl_type(dtype_kv));
-    make(v_, "v", dtype_kv, of_keys(c.head_dim_v, c.strides.v), dl_type(dtype_kv));
-  }
-  make(o_, "o", dtype, of_queries(o_shape, c.strides.o), dl_type(dtype));
-  abi_.q = &q_.dl;
+// q holds all heads: its own, then k's and v's.
+void Tensors::part_packed() {
+  k_ = v_ = q_;
   abi_.k = &k_.dl;
   abi_.v = &v_.dl;
-  abi_.o = &o_.dl;
-}
-
-void Tensors::make_gradients() {
-  const Case& c = value_;
-  const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
-  const auto laid = [&](const std::array<std::int64_t, 4>& shape, const std::vector<std::int64_t>& lengths, StrideKind kind) {
-    const Layout layout = c.layout == Layout::packed_qkv ? Layout::bshd : c.layout;
-    return layout == Layout::thd ? ragged_layout(shape, lengths, kind) : dense_layout(shape, layout, kind);
-  };
-  constexpr StrideKind kinds[] = {StrideKind::dense, StrideKind::transposed, StrideKind::expanded};  // as GradLayout
-  make(dout_, "dout", dtype, laid(o_.view.shape, c.lengths_q, kinds[static_cast<int>(c.grad_layout)]), dl_type(dtype));
-  make(dq_, "dq", dtype, laid(q_.view.shape, c.lengths_q, StrideKind::dense), dl_type(dtype));
-  make(dk_, "dk", dtype_kv, laid(k_.view.shape, c.lengths_kv, StrideKind::dense), dl_type(dtype_kv));
-  make(dv_, "dv", dtype_kv, laid(v_.view.shape, c.lengths_kv, StrideKind::dense), dl_type(dtype_kv));
-  make(lse_, "lse", ATTN_FP32, dense_layout({c.batch, c.heads, c.seq_q, 1}, Layout::bhsd, StrideKind::dense), kDlFloat);
-  lse_.layout.abi_shape.pop_back();
-  lse_.layout.abi_strides.pop_back();
-  point(lse_, kDlFloat);
-  abi_.dout = &dout_.dl;
-  abi_.dq = &dq_.dl;
-  abi_.dk = &dk_.dl;
-  abi_.dv = &dv_.dl;
-  abi_.lse = &lse_.dl;
-}
-
-void Tensors::make_mask() {
-  const Case& c = value_;
-  const auto& full = c.mask_tensor.full;
-  const std::array<std::int64_t, 4> stored{full[0] ? c.batch : 1, full[1] ? c.heads : 1, full[2] ? c.seq_q : 1, full[3] ? c.seq_kv : 1};
-  const bool boolean = c.mask_tensor.dtype == MaskDType::boolean;
-  const auto dtype = static_cast<std::int32_t>(c.dtype);
-  make(mask_, "mask", boolean ? kBoolByte : dtype, dense_layout(stored, Layout::bhsd, StrideKind::dense), boolean ? kDlBool : dl_type(dtype));
-  // Broadcast: the logical shape with stride 0 where one element serves all.
-  mask_.layout.abi_shape = {c.batch, c.heads, c.seq_q, c.seq_kv};
-  for (std::size_t i = 0; i < 4; ++i)
-    if (!full[i]) mask_.layout.abi_strides[i] = 0;
-  point(mask_, boolean ? kDlBool : dl_type(dtype));
-  abi_.mask = &mask_.dl;
-}
-
-void Tensors::make_tables() {
-  const Case& c = value_;
-  if (const auto slopes = resolved_slopes(c); !slopes.empty()) {
-    const std::vector<float> values(slopes.begin(), slopes.end());
-    make_vector(alibi_, "alibi", values.data(), values.size(), kDlFloat);
-    abi_.alibi = &alibi_.dl;
+  std::int64_t first_head = 0;
+  for (Tensor* part : {&q_, &k_, &v_}) {
+    const std::int64_t heads = part == &q_ ? value_.heads : value_.heads_kv;
+    part->layout.shape[1] = part->layout.abi_shape[1] = part->view.shape[1] = heads;
+    part->view.data = q_.memory->data() + first_head * value_.head_dim * static_cast<std::int64_t>(element_bytes(q_.view.dtype));
+    first_head += heads;
+    point(*part);
   }
-  const auto integers = [&](Tensor& tensor, const char* name, const std::vector<std::int32_t>& values) {
-    make_vector(tensor, name, values.data(), values.size(), kDlInt32);
-    return &tensor.dl;
+}
+
+void Tensors::write_tables() {
+  const auto write = [&](const Tensor& table, const auto& values) {
+    if (table.memory) device_.write(table.memory->data(), values.data(), values.size() * sizeof values[0]);
   };
   const auto narrow = [](const std::vector<std::int64_t>& values) { return std::vector<std::int32_t>(values.begin(), values.end()); };
-  if (!c.lengths_q.empty()) abi_.lengths_q = integers(lengths_q_, "lengths_q", narrow(c.lengths_q));
-  if (!c.lengths_kv.empty()) abi_.lengths_kv = integers(lengths_kv_, "lengths_kv", narrow(c.lengths_kv));
-  if (c.layout == Layout::thd) {
-    abi_.starts_q = integers(starts_q_, "starts_q", starts_of(c.lengths_q));
-    if (c.page_size == 0) abi_.starts_kv = integers(starts_kv_, "starts_kv", starts_of(c.lengths_kv));
-  }
-  if (c.page_size > 0) {
-    const PageTable table = page_table(c);
-    abi_.page_table = integers(page_table_, "page_table", table.pages);
-    page_table_.layout.abi_shape = {c.batch, table.pages_per_entry};
-    page_table_.layout.abi_strides = {table.pages_per_entry, 1};
-    point(page_table_, kDlInt32);
-  }
+  const std::vector<double> slopes = resolved_slopes(value_);
+  write(alibi_, std::vector<float>(slopes.begin(), slopes.end()));
+  write(lengths_q_, narrow(value_.lengths_q));
+  write(lengths_kv_, narrow(value_.lengths_kv));
+  write(starts_q_, starts_of(value_.lengths_q));
+  write(starts_kv_, starts_of(value_.lengths_kv));
+  if (page_table_.memory) write(page_table_, page_table(value_));
 }
 
 void Tensors::fill_storage(const Tensor& tensor, std::uint32_t bits) {
   const std::size_t size = element_bytes(tensor.view.dtype);
-  device_.fill(tensor.storage->data(), bits, size, tensor.storage->bytes() / size);
+  device_.fill(tensor.memory->data(), bits, size, tensor.memory->bytes() / size);
 }
 
 void Tensors::fill(std::uint64_t seed) {
   // Gaps of sliced tensors and what pages hold behind their keys are NaN: a backend that reads them shows it.
   for (Tensor* tensor : {&q_, &k_, &v_, &dout_})
-    if (tensor->storage && (tensor->layout.pitch != tensor->layout.shape[3] || !tensor->layout.rows.empty())) fill_storage(*tensor, nan_bits(tensor->view.dtype));
+    if (tensor->memory && (tensor->layout.pitch != tensor->layout.shape[3] || tensor->view.rows)) fill_storage(*tensor, nan_bits(tensor->view.dtype));
   device_.fill_inputs(value_, seed, q_.view, k_.view, v_.view);
   if (dout_.view) device_.fill_gradient(value_, seed, dout_.view);
   if (mask_.view) device_.fill_mask(value_, seed, mask_.view);
@@ -214,20 +175,20 @@ void Tensors::fill(std::uint64_t seed) {
 std::uint64_t Tensors::input_fingerprint() const {
   std::uint64_t hash = 0;
   for (const Tensor* tensor : {&q_, &k_, &v_, &dout_, &mask_, &alibi_, &lengths_q_, &lengths_kv_, &starts_q_, &starts_kv_, &page_table_})
-    if (tensor->storage) hash = hash * 31 + device_.fingerprint(tensor->storage->data(), tensor->storage->bytes());
+    if (tensor->memory) hash = hash * 31 + device_.fingerprint(tensor->memory->data(), tensor->memory->bytes());
   return hash;
 }
 
 void Tensors::poison_outputs(Pass pass) {
   const auto poison = [&](Tensor& tensor) {
-    if (tensor.storage) fill_storage(tensor, poison_bits(tensor.view.dtype));
+    if (tensor.memory) fill_storage(tensor, poison_bits(tensor.view.dtype));
   };
   if (pass != Pass::backward) {
     poison(o_);
     poison(lse_);
-    if (o_.layout.rows.empty()) o_.layout.abi_strides.assign(o_.layout.strides.begin(), o_.layout.strides.end());  // a backend may have written there
+    if (!o_.view.rows) o_.layout.abi_strides.assign(o_.layout.strides.begin(), o_.layout.strides.end());  // a backend may have written there
     else o_.layout.abi_strides = {o_.layout.strides[2], o_.layout.strides[1], 1};
-    point(o_, dl_type(o_.view.dtype));
+    point(o_);
   }
   if (pass != Pass::forward)
     for (Tensor* tensor : {&dq_, &dk_, &dv_}) poison(*tensor);
@@ -236,9 +197,9 @@ void Tensors::poison_outputs(Pass pass) {
 // The gaps of a sliced output, which still hold the poison.
 std::optional<std::string> Tensors::gap_damage(const Tensor& tensor, const char* name) {
   const std::int64_t dim = tensor.layout.shape[3], pitch = tensor.layout.pitch;
-  if (!tensor.storage || pitch == dim) return std::nullopt;
-  std::vector<std::byte> stored(tensor.storage->bytes());
-  device_.read(stored.data(), tensor.storage->data(), stored.size());
+  if (!tensor.memory || pitch == dim) return std::nullopt;
+  std::vector<std::byte> stored(tensor.memory->bytes());
+  device_.read(stored.data(), tensor.memory->data(), stored.size());
   const std::uint32_t bits = poison_bits(tensor.view.dtype);
   const std::size_t size = element_bytes(tensor.view.dtype);
   for (std::int64_t row = 0; row < tensor.layout.elements / pitch; ++row)
@@ -250,8 +211,8 @@ std::optional<std::string> Tensors::gap_damage(const Tensor& tensor, const char*
 
 std::optional<std::string> Tensors::damage() {
   for (Tensor* tensor : {&o_, &lse_, &dq_, &dk_, &dv_, &q_, &k_, &v_, &dout_, &mask_, &alibi_, &lengths_q_, &lengths_kv_, &starts_q_, &starts_kv_, &page_table_})
-    if (tensor->storage)
-      if (auto found = tensor->storage->damage()) return found;
+    if (tensor->memory)
+      if (auto found = tensor->memory->damage()) return found;
   if (auto found = gap_damage(o_, "o")) return found;
   if (input_fingerprint() != fingerprint_) return "wrote into its inputs";
   return std::nullopt;
@@ -276,7 +237,7 @@ TensorView Tensors::output(bool may_move) const {
 std::int64_t Tensors::output_bytes() const {
   std::int64_t bytes = 0;
   for (const Tensor* tensor : {&o_, &lse_, &dq_, &dk_, &dv_})
-    if (tensor->storage) bytes += static_cast<std::int64_t>(tensor->storage->bytes());
+    if (tensor->memory) bytes += static_cast<std::int64_t>(tensor->memory->bytes());
   return bytes;
 }
 

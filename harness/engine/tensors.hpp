@@ -10,8 +10,8 @@
 
 #include "abi/attn_abi.h"
 #include "core/case.hpp"
-#include "engine/guarded_buffer.hpp"
 #include "engine/tensor_layout.hpp"
+#include "engine/tensor_memory.hpp"
 #include "engine/tensor_view.hpp"
 
 namespace attn {
@@ -24,7 +24,7 @@ class Tensors {
   Tensors(const Tensors&) = delete;
   Tensors& operator=(const Tensors&) = delete;
 
-  // Bytes that the tensors of `value` take, pages and gaps aside.
+  // Bytes that the tensors of `value` take of the device. Throws Error when they cannot be made anywhere.
   static double bytes_needed(const Case& value);
 
   // Writes inputs and mask by the case's recipe; the addresses stay the same.
@@ -52,19 +52,26 @@ class Tensors {
 
  private:
   struct Tensor {
-    std::shared_ptr<GuardedBuffer> storage;  // shared by q, k, v of packed_qkv
-    std::shared_ptr<GuardedBuffer> row_table;
+    std::shared_ptr<TensorMemory> memory;  // shared by q, k, v of packed_qkv
     TensorView view;
     TensorLayout layout;
     DLTensor dl{};
   };
-  void make(Tensor& tensor, const char* name, std::int32_t dtype, TensorLayout layout, DLDataType type);
-  void make_vector(Tensor& tensor, const char* name, const void* values, std::size_t count, DLDataType type);
-  void make_operands();
-  void make_gradients();
-  void make_mask();
-  void make_tables();
-  void point(Tensor& tensor, DLDataType type);
+  // Memory to be made, and which tensor is all of it, or the first part of it.
+  struct Planned {
+    Tensor Tensors::*tensor;
+    DLTensor* attn_tensors::*shown;
+    const char* name;
+    std::int32_t dtype;  // as TensorMemory's; of a table any with elements of 4 bytes
+    DLDataType type;
+    TensorLayout layout;
+  };
+  // All memory of a case.
+  static std::vector<Planned> plan(const Case& value);
+  void make(Planned planned);
+  void part_packed();
+  void write_tables();
+  void point(Tensor& tensor);
   void fill_storage(const Tensor& tensor, std::uint32_t bits);  // every element, gaps too
   std::optional<std::string> gap_damage(const Tensor& tensor, const char* name);
   std::uint64_t input_fingerprint() const;

@@ -96,12 +96,15 @@ class Answers {
 void check_memory(const Case& value, std::uint64_t workspace_bytes, const Device& device) {
   constexpr double kMiB = 1 << 20;
   const char* const whose = device.environment().device == DeviceType::cpu ? "this machine" : "this GPU";
-  const double needed = Tensors::bytes_needed(value) + static_cast<double>(workspace_bytes);
+  const double needed = Calls::bytes_needed(value, workspace_bytes);
   const double total = static_cast<double>(device.facts().memory_bytes), available = device.free_bytes();
-  if (needed > device.usable_share() * total)
-    throw TrialEnd{Status::unsupported, fmt::format("needs {:.0f} MiB of memory; {} has {:.0f} MiB", needed / kMiB, whose, total / kMiB)};
+  const double share = device.usable_share();
+  if (needed > share * total)
+    throw TrialEnd{Status::unsupported, fmt::format("needs {:.0f} MiB of memory; {} has {:.0f} MiB, of which a trial may take {:.0f} % ({:.0f} MiB)",
+                                                    needed / kMiB, whose, total / kMiB, 100 * share, share * total / kMiB)};
   if (needed > available)
-    throw TrialEnd{Status::cannot_measure, fmt::format("needs {:.0f} MiB of memory, and {:.0f} MiB of {:.0f} MiB are free now", needed / kMiB, available / kMiB, total / kMiB)};
+    throw TrialEnd{Status::cannot_measure, fmt::format("needs {:.0f} MiB of memory, and {:.0f} MiB of {:.0f} MiB are free now", needed / kMiB,
+                                                       available / kMiB, total / kMiB)};
 }
 
 // The backend that the request names, if it may be asked this. Throws TrialEnd.
@@ -116,7 +119,7 @@ const attn_backend& chosen(const attn_backend_list& backends, const Request& req
   if (request.control != static_cast<bool>(backend->flags & ATTN_FLAG_CONTROL))
     throw TrialEnd{Status::unsupported, fmt::format("{} is {} control backend: fixed work that is no attention", request.backend, request.control ? "no" : "a")};
   if (const std::uint64_t missing = problem.needs & ~backend->can; missing && !request.control)
-    throw TrialEnd{Status::unsupported, fmt::format("{} cannot do: {}", request.backend, words_of_bits(missing))};
+    throw TrialEnd{Status::unsupported, refusal(*backend, missing)};
   return *backend;
 }
 

@@ -65,14 +65,13 @@ struct Laid {
     view.data = bytes.data();
   }
   // Ragged or paged.
-  Laid(std::int32_t dtype, TensorLayout laid) : layout(std::make_shared<TensorLayout>(std::move(laid))) {
-    view = {nullptr, dtype, layout->shape, layout->strides, {}};
-    bytes.assign(static_cast<std::size_t>(layout->elements) * element_bytes(dtype) + 1, 0xa5);
+  Laid(std::int32_t dtype, const TensorLayout& layout) : rows(layout.rows()) {
+    view = {nullptr, dtype, layout.shape, layout.strides, {}};
+    bytes.assign(static_cast<std::size_t>(layout.elements) * element_bytes(dtype) + 1, 0xa5);
     view.data = bytes.data();
-    if (layout->rows.empty()) return;
-    rows = std::make_shared<DeviceMemory>(allocate_device(layout->rows.size() * sizeof(std::int64_t)));
-    check_cuda(cudaMemcpy(rows->get(), layout->rows.data(), layout->rows.size() * sizeof(std::int64_t), cudaMemcpyHostToDevice), "cudaMemcpy of a row table");
-    view.rows = {layout->rows.data(), static_cast<const std::int64_t*>(rows->get())};
+    row_table = std::make_shared<DeviceMemory>(allocate_device(rows.size() * sizeof(std::int64_t)));
+    check_cuda(cudaMemcpy(row_table->get(), rows.data(), rows.size() * sizeof(std::int64_t), cudaMemcpyHostToDevice), "cudaMemcpy of a row table");
+    view.rows = {rows.data(), static_cast<const std::int64_t*>(row_table->get())};
   }
   Laid(const Laid&) = delete;
   Laid(Laid&&) = default;
@@ -81,8 +80,8 @@ struct Laid {
     copy.data = twin.data();
     return copy;
   }
-  std::shared_ptr<TensorLayout> layout;
-  std::shared_ptr<DeviceMemory> rows;
+  std::vector<std::int64_t> rows;
+  std::shared_ptr<DeviceMemory> row_table;
   std::vector<std::uint8_t> bytes;
   TensorView view;
 };

@@ -86,7 +86,8 @@ Close = CFUNCTYPE(None, c_void_p)
 
 class attn_backend(Structure):
     _fields_ = fields(("struct_size", c_uint32), ("device_type", c_int32), ("name version", c_char_p), ("can flags", c_uint64), ("self", c_void_p),
-                      ("supports", Supports), ("open", Open), ("run", Run), ("close", Close))
+                      ("supports", Supports), ("open", Open), ("run", Run), ("close", Close),
+                      ("why_not_bits", c_uint64), ("why_not", c_char_p))
 
 
 class attn_backend_list(Structure):

@@ -38,11 +38,10 @@ class Problem {
   }
 
   // Every element NaN, its row table on the host alone.
-  TensorView laid(std::int32_t dtype, TensorLayout layout) {
-    layouts_.push_back(std::move(layout));
-    const TensorLayout& l = layouts_.back();
-    storage_.emplace_back(static_cast<std::size_t>(l.elements) * element_bytes(dtype) + 8, 0xff);
-    return {storage_.back().data(), dtype, l.shape, l.strides, {l.rows.empty() ? nullptr : l.rows.data(), nullptr}};
+  TensorView laid(std::int32_t dtype, const TensorLayout& layout) {
+    rows_.push_back(layout.rows());
+    storage_.emplace_back(static_cast<std::size_t>(layout.elements) * element_bytes(dtype) + 8, 0xff);
+    return {storage_.back().data(), dtype, layout.shape, layout.strides, {rows_.back().data(), nullptr}};
   }
   TensorView of_queries(std::int32_t dtype, std::int64_t dim) {
     const std::array<std::int64_t, 4> shape{c.batch, c.heads, c.seq_q, dim};
@@ -95,7 +94,7 @@ class Problem {
 
  private:
   std::deque<std::vector<unsigned char>> storage_;
-  std::deque<TensorLayout> layouts_;
+  std::deque<std::vector<std::int64_t>> rows_;
   mutable std::unique_ptr<HostReference> reference_;
 };
 

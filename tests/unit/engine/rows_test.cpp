@@ -209,7 +209,7 @@ TEST(Rows, OfARaggedOutputMergeAsAViewOrIntoTokens) {
   c.lengths_q = {3, 0, 4};
   c.lengths_kv = {4, 4, 4};
   OpRecorder recorder;
-  MergeHeads merge(host());
+  MergeHeads merge(host(), c);
   for (const StrideKind kind : {StrideKind::dense, StrideKind::sliced, StrideKind::transposed}) {
     c.strides.q = kind;
     Tensors tensors(host(), c);

@@ -193,7 +193,7 @@ TEST(MergeHeads, IsAViewWhereHeadsFollowEachOtherAndACopyElsewhere) {
   Tensors bshd(host(), c);
   bshd.fill(1);
   OpRecorder recorder;
-  MergeHeads merge(host());
+  MergeHeads merge(host(), c);
   EXPECT_EQ(merge(bshd.q(), &recorder).data, bshd.q().data);
   EXPECT_TRUE(recorder.take().empty());
   c.layout = Layout::bhsd;
