@@ -109,6 +109,23 @@ TEST(Reference, BiasesByDistanceFromTheDiagonal) {  // P6
   EXPECT_THAT(resolved_slopes(p.c), ElementsAre(1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256, 1.0 / 2, 1.0 / 8));
 }
 
+TEST(Reference, BiasesByTheKeysPlaceForAReadingThatSaysSo) {
+  Problem p(with(probe(1, 4, Inputs::visibility), [](Case& c) { c.alignment = Alignment::top_left, c.alibi = std::vector{0.5}; }));
+  EXPECT_NEAR(p.first_column()[0], 3 - 2.08458, 5e-6);
+  Reading reading = p.right();
+  reading.alibi_by_key = true;
+  EXPECT_NEAR(p.first_column(reference(reading, p.operands, p.all_rows()))[0], 2.08458, 5e-6);
+}
+
+// In memory key 0 of both heads lies before key 1 of both.
+TEST(Reference, IgnoresStridesOfKeysForAReadingThatSaysSo) {
+  Problem p(with(shaped(1, 2, 2, 1, 2, 4), [](Case& c) { c.layout = Layout::bshd, c.inputs = Inputs::visibility; }));
+  EXPECT_THAT(p.first_column(), ElementsAre(0.5, 0.5));
+  Reading reading = p.right();
+  reading.kv_strides_ignored = true;
+  EXPECT_THAT(p.first_column(reference(reading, p.operands, p.all_rows())), ElementsAre(0, 1));
+}
+
 TEST(Reference, FollowsTheDeadRowsPolicyWithoutTouchingOtherRows) {  // P7, R24
   for (const DeadRows policy : {DeadRows::zero, DeadRows::nan, DeadRows::mean}) {
     Problem p(with(shaped(1, 2, 2, 6, 10, 8), [&](Case& c) {
