@@ -171,8 +171,8 @@ Evaluation GpuReference::evaluate(const Reading& reading, std::span<const Output
   upload(memory + tiles_at, tiling.tiles, stream_);
   RowWork<Steps> work;
   work.q = device_view(operands_.q);
-  work.k = device_view(operands_.k);
-  work.v = device_view(operands_.v);
+  work.k = device_view(misread_strides(reading, operands_.k));
+  work.v = device_view(misread_strides(reading, operands_.v));
   if (!k_rows.empty()) {
     upload(memory + k_rows_at, k_rows, stream_);
     upload(memory + v_rows_at, v_rows, stream_);

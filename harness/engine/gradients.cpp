@@ -293,7 +293,8 @@ std::vector<KvHead> sample_groups(const Case& c, std::uint64_t seed, const Sampl
 
 std::vector<GradientReading> gradient_misreadings(const Case& c) {
   std::vector<GradientReading> readings;
-  for (Reading& reading : misreadings(c)) readings.push_back({std::move(reading), GradientSlip::none});
+  for (Reading& reading : misreadings(c))
+    if (!reading.kv_strides_ignored) readings.push_back({std::move(reading), GradientSlip::none});
   const auto add = [&](bool shows, const char* text, GradientSlip slip) {
     if (shows) readings.push_back({{.value = c, .text = text}, slip});
   };

@@ -52,7 +52,7 @@ Gradients naive_gradients(const GradientReading& reading, const Case& value, con
 // All groups when `limits` allow it, else some of them, always the first and the last. Deterministic.
 std::vector<KvHead> sample_groups(const Case& value, std::uint64_t seed, const SampleLimits& limits);
 
-// misreadings() and the slips that would show in this case.
+// misreadings() and the slips that would show in this case. Not of strides: operands are copies here, which lie as they like.
 std::vector<GradientReading> gradient_misreadings(const Case& value);
 
 }  // namespace attn

@@ -108,6 +108,18 @@ void add_starts(const Case& c, Collector& collect) {
   });
 }
 
+// Between sliced rows lies NaN, and behind expanded heads nothing: what is read there needs no name.
+void add_strides(const Case& c, Collector& collect) {
+  bool differ = c.layout == Layout::packed_qkv;
+  for (const auto& [dim, kind] : {std::pair(c.head_dim, c.strides.k), std::pair(c.head_dim_v, c.strides.v)}) {
+    const std::array<std::int64_t, 4> shape{c.batch, c.heads_kv, c.seq_kv, dim};
+    const TensorLayout laid = dense_layout(shape, c.layout, kind), dense = dense_layout(shape, Layout::bhsd, StrideKind::dense);
+    if (laid.elements != dense.elements) return;
+    differ = differ || laid.strides != dense.strides;
+  }
+  if (differ) collect.add("the strides of k and v ignored", [](Reading& r) { r.kv_strides_ignored = true; });
+}
+
 }  // namespace
 
 std::vector<Reading> misreadings(const Case& c) {
@@ -150,6 +162,7 @@ std::vector<Reading> misreadings(const Case& c) {
       r.value.alibi = resolved_slopes(c);
       for (double& slope : *r.value.alibi) slope = -slope;
     });
+    collect.add("ALiBi by the key's place", [](Reading& r) { r.alibi_by_key = true; });
   }
   if (tensor) {
     collect.add("the mask ignored", [](Reading& r) { r.value.mask = MaskKind::none; });
@@ -166,6 +179,7 @@ std::vector<Reading> misreadings(const Case& c) {
     for (const DeadRows other : {DeadRows::zero, DeadRows::nan, DeadRows::mean})
       if (other != c.dead_rows)
         collect.add(fmt::format("dead rows {} instead of {}", word(other), word(c.dead_rows)), [&](Reading& r) { r.value.dead_rows = other; });
+  if (c.page_size == 0 && c.layout != Layout::thd) add_strides(c, collect);
   return std::move(collect.readings);
 }
 

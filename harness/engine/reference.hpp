@@ -30,6 +30,8 @@ struct Reading {
   Case value;
   HeadMap head_map = HeadMap::grouped;
   bool mask_inverted = false;
+  bool alibi_by_key = false;        // the bias is slope * key
+  bool kv_strides_ignored = false;  // k and v lie dense, (B, Hkv, Skv, D), whatever their strides say; never with key_places
   // Where the backend looks for key (batch, seq): key place % seq_kv of sequence place / seq_kv of ragged k and v, place n % page_size of page n / page_size of paged ones. Empty: where it lies.
   std::vector<std::int64_t> key_places = {};
   std::string text;
@@ -70,10 +72,12 @@ class HostReference final : public Reference {
   Operands operands_;
 };
 
+// k or v by the strides that the reading takes them to have.
+TensorView misread_strides(const Reading& reading, const TensorView& keys);
 // The rows of k or v as a reading with key_places finds them: a row table, (batch, seq_kv).
 std::vector<std::int64_t> misread_rows(const Reading& reading, const TensorView& keys);
 
-// Host operands as a reading finds them: with key_places, k and v by row tables of its own.
+// Host operands as a reading finds them: k and v by strides or row tables of its own.
 class MisreadOperands {
  public:
   MisreadOperands(const Reading& reading, const Operands& given);
@@ -90,7 +94,7 @@ class MisreadOperands {
 bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row);
 
 // Readings that are likely mistakes for this case: an argument ignored, the other alignment, a window one key off, the mask's sense, the head map, another
-// policy of dead rows, starts or a page table ignored. Some may have the same answer as the right reading.
+// policy of dead rows, starts, strides or a page table ignored. Some may have the same answer as the right reading.
 std::vector<Reading> misreadings(const Case& value);
 
 }  // namespace attn

@@ -1,6 +1,7 @@
 #include "engine/score.hpp"
 
 #include "engine/inputs.hpp"
+#include "engine/tensor_layout.hpp"
 
 namespace attn {
 namespace {
@@ -45,6 +46,12 @@ RowPlan RowPlanner::operator()(const OutputRow& row, std::size_t index) const {
   return plan;
 }
 
+TensorView misread_strides(const Reading& reading, const TensorView& keys) {
+  TensorView view = keys;
+  if (reading.kv_strides_ignored) view.strides = dense_layout(keys.shape, Layout::bhsd, StrideKind::dense).strides;
+  return view;
+}
+
 std::vector<std::int64_t> misread_rows(const Reading& reading, const TensorView& keys) {
   std::vector<std::int64_t> rows;
   rows.reserve(reading.key_places.size());
@@ -56,6 +63,8 @@ std::vector<std::int64_t> misread_rows(const Reading& reading, const TensorView&
 
 MisreadOperands::MisreadOperands(const Reading& reading, const Operands& given)
     : k_rows_(misread_rows(reading, given.k)), v_rows_(misread_rows(reading, given.v)), operands_(given) {
+  operands_.k = misread_strides(reading, given.k);
+  operands_.v = misread_strides(reading, given.v);
   if (k_rows_.empty()) return;
   operands_.k.rows = {k_rows_.data(), nullptr};
   operands_.v.rows = {v_rows_.data(), nullptr};

@@ -103,12 +103,12 @@ struct Scoring {
   using Number = typename Steps::Number;
   Scoring(const Reading& reading, const MaskReader& mask_reader)
       : steps(reading.value), scale(static_cast<Number>(resolved_scale(reading.value))), softcap(static_cast<Number>(reading.value.softcap)),
-        slopes(reading.value.alibi.has_value()), mask(mask_reader) {}
+        slopes(reading.value.alibi.has_value()), by_key(reading.alibi_by_key), mask(mask_reader) {}
   ATTN_HOST_DEVICE Number operator()(Number dot, const RowPlan& row, std::int64_t key) const {
     Number score = steps.score(steps.score(dot) * scale);
     if (softcap != 0) score = steps.score(softcap * steps.score(std::tanh(steps.score(score / softcap))));
     if (slopes) {
-      const auto distance = static_cast<Number>(row.own > key ? row.own - key : key - row.own);
+      const auto distance = static_cast<Number>(by_key ? -key : row.own > key ? row.own - key : key - row.own);
       score = steps.score(score - steps.score(static_cast<Number>(row.slope) * distance));
     }
     if (mask) score = steps.score(score + static_cast<Number>(mask.bias(row.mask_at + key * mask.step)));
@@ -116,7 +116,7 @@ struct Scoring {
   }
   Steps steps;
   Number scale, softcap;
-  bool slopes;
+  bool slopes, by_key;
   MaskReader mask;
 };
 

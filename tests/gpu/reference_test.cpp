@@ -97,6 +97,8 @@ TEST_F(GpuReferenceOf, AnyCaseIsTheHosts) {
     if (dice.chance(3)) reading.head_map = HeadMap::modulo;
     if (dice.chance(6) && c.heads < c.heads_kv * c.heads_kv) reading.head_map = HeadMap::divided_by_kv;
     reading.mask_inverted = dice.chance(3);
+    reading.alibi_by_key = dice.chance(3);
+    reading.kv_strides_ignored = !both.host.k.rows && dice.chance(3);
     std::vector<OutputRow> rows = both.rows();
     if (dice.chance(2)) {  // some of them, in disorder
       for (std::size_t j = rows.size(); j > 1; --j) std::swap(rows[j - 1], rows[static_cast<std::size_t>(dice(0, static_cast<std::int64_t>(j) - 1))]);

@@ -1,5 +1,5 @@
-// Offsets past 2^31: rows of every tensor lie so far apart that a 32-bit index wraps (pytorch#187227: every row of a mask behind element 2^32 was another one's).
-// The memory is reserved, and only the pages that hold rows exist.
+// Offsets past 2^31 and 2^32: rows of every tensor lie so far apart that a 32-bit index, signed or not, wraps (pytorch#187227: every row of a mask behind element
+// 2^32 was another one's). The memory is reserved, and only the pages that hold rows exist.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -16,12 +16,13 @@ namespace attn::test {
 namespace {
 
 constexpr std::int64_t kRows = 530;
-constexpr std::int64_t kRowStride = (std::int64_t{1} << 22) + 64;  // elements; row 512 begins past 2^31
+constexpr std::int64_t kRowStride = std::int64_t{1} << 23;  // elements; row 256 begins at 2^31, row 512 at 2^32, where an unsigned index is that of row 0 again
 
 class FarRows {
  public:
   explicit FarRows(std::size_t element_bytes) : size_(static_cast<std::size_t>(kRows * kRowStride) * element_bytes) {
     data_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (exist()) madvise(data_, size_, MADV_NOHUGEPAGE);  // a page a row, not 2 MiB
   }
   ~FarRows() {
     if (data_ != MAP_FAILED) munmap(data_, size_);
@@ -60,7 +61,7 @@ struct Backend {
 };
 class IndexWidth : public testing::TestWithParam<Backend> {};
 
-TEST_P(IndexWidth, RowsPast31BitsAreThoseOfTheTwin) {
+TEST_P(IndexWidth, RowsPast32BitsAreThoseOfTheTwin) {
   const attn_backend* backend = find_backend(GetParam().file, GetParam().name);
   if (!backend) GTEST_SKIP() << "lib" << GetParam().file << ".so was not built";
   const Spec spec{.heads = 1, .seq_q = kRows, .seq_kv = kRows, .head_dim = 8, .dtype = ATTN_BF16, .mask = Mask::boolean, .lse = false};

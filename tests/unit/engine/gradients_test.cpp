@@ -200,6 +200,8 @@ TEST(GradientCheck, NamesTheMistake) {
   const Case causal = with(shaped(1, 6, 3, 24, 24, 16, DType::bf16), [](Case& c) { c.mask = MaskKind::causal; });
   check(causal, {{.value = with(causal, [](Case& c) { c.mask = MaskKind::none; }), .text = {}}}, "causality ignored");
   check(causal, {{.value = causal, .head_map = HeadMap::modulo, .text = {}}}, "KV heads mapped by modulo");
+  const Case alibi = with(shaped(1, 4, 2, 24, 24, 16), [](Case& c) { c.alibi.emplace(); });
+  check(alibi, {{.value = alibi, .alibi_by_key = true, .text = {}}}, "ALiBi by the key's place");
   const Case ragged = with(shaped(3, 4, 2, 9, 12, 16), [](Case& c) { c.layout = Layout::thd, c.lengths_q = {9, 4, 5}, c.lengths_kv = {12, 3, 7}; });
   const std::vector<Reading> readings = misreadings(ragged);
   for (const char* const text : {"the starts of the keys ignored", "lengths ignored"}) {

@@ -108,6 +108,7 @@ std::vector<Case> featured_cases(DType dtype) {
       base([](Case& c) { c.seq_q = 25, c.mask = MaskKind::causal, c.alignment = Alignment::bottom_right; }),
       base([](Case& c) { c.seq_q = 25, c.mask = MaskKind::causal, c.alignment = Alignment::top_left, c.alibi.emplace(); }),
       base([](Case& c) { c.mask = MaskKind::causal, c.alibi = {0.5, 0.4, 0.3, 0.2, 0.1, 0.7}; }),
+      base([](Case& c) { c.seq_q = 25, c.alignment = Alignment::bottom_right, c.alibi.emplace(); }),
       base([](Case& c) { c.mask = MaskKind::tensor, c.mask_tensor.pattern = MaskPattern::random, c.dead_rows = DeadRows::mean; }),
       base([](Case& c) {
         c.mask = MaskKind::tensor;
@@ -117,6 +118,8 @@ std::vector<Case> featured_cases(DType dtype) {
       }),
       base([](Case& c) { c.lengths_kv = {40, 23}, c.lengths_q = {40, 30}; }),
       base([](Case& c) { c.head_dim_v = 16, c.heads_kv = 3; }),
+      base([](Case& c) { c.layout = Layout::sbhd; }),
+      base([](Case& c) { c.strides.v = StrideKind::transposed; }),
       base([](Case& c) { c.layout = Layout::thd, c.lengths_q = {20, 40}, c.lengths_kv = {31, 40}; }),
       base([](Case& c) { c.lengths_kv = {40, 23}, c.page_size = 8, c.page_order = PageOrder::shuffled; }),
       base([](Case& c) { c.layout = Layout::thd, c.lengths_q = {20, 40}, c.lengths_kv = {40, 23}, c.page_size = 5, c.page_order = PageOrder::shuffled; }),
@@ -208,6 +211,22 @@ TEST(Numerics, KnowsHowRowsAndPagesAreMisread) {
   EXPECT_THAT(texts([](Case& c) { c.lengths_kv = {40, 23}, c.page_size = 8, c.page_order = PageOrder::shuffled; }),
               testing::ElementsAre("the page order ignored", "the first sequence's pages for all"));
   EXPECT_THAT(texts([](Case& c) { c.lengths_kv = {23, 40}, c.page_size = 8; }), testing::IsEmpty());
+}
+
+// Where what is read instead is there, and is no gap.
+TEST(Numerics, KnowsWhenStridesMayBeIgnored) {
+  const auto named = [](const std::function<void(Case&)>& change) {
+    const std::vector<Reading> readings = misreadings(with(shaped(2, 4, 2, 40, 40, 8), change));
+    return std::any_of(readings.begin(), readings.end(), [](const Reading& reading) { return reading.kv_strides_ignored; });
+  };
+  for (const Layout layout : {Layout::bshd, Layout::sbhd, Layout::packed_qkv}) EXPECT_TRUE(named([&](Case& c) { c.layout = layout; })) << word(layout);
+  EXPECT_TRUE(named([](Case& c) { c.strides.k = StrideKind::transposed; }));
+  EXPECT_FALSE(named([](Case&) {})) << "nothing is ignored";
+  EXPECT_FALSE(named([](Case& c) { c.strides.q = c.strides.o = StrideKind::transposed; }));
+  EXPECT_FALSE(named([](Case& c) { c.strides.k = StrideKind::transposed, c.strides.v = StrideKind::sliced; }));
+  EXPECT_FALSE(named([](Case& c) { c.strides.k = StrideKind::transposed, c.strides.v = StrideKind::expanded; }));
+  EXPECT_FALSE(named([](Case& c) { c.layout = Layout::thd, c.lengths_q = c.lengths_kv = {40, 40}; }));
+  EXPECT_FALSE(named([](Case& c) { c.layout = Layout::bshd, c.lengths_kv = {40, 40}, c.page_size = 8; }));
 }
 
 // P6's note: softmax does not see a constant.

@@ -17,8 +17,8 @@ class Problem {
   explicit Problem(const Case& value, std::uint64_t seed = 1) : c(value) {
     const auto dtype = static_cast<std::int32_t>(c.dtype), dtype_kv = static_cast<std::int32_t>(c.dtype_kv);
     operands.q = of_queries(dtype, c.head_dim);
-    operands.k = of_keys(dtype_kv, c.head_dim);
-    operands.v = of_keys(dtype_kv, c.head_dim_v);
+    operands.k = of_keys(dtype_kv, c.head_dim, c.strides.k);
+    operands.v = of_keys(dtype_kv, c.head_dim_v, c.strides.v);
     output = of_queries(dtype, c.head_dim_v);
     if (c.mask == MaskKind::tensor) {
       const auto& full = c.mask_tensor.full;
@@ -47,10 +47,10 @@ class Problem {
     const std::array<std::int64_t, 4> shape{c.batch, c.heads, c.seq_q, dim};
     return c.layout == Layout::thd ? laid(dtype, ragged_layout(shape, c.lengths_q, StrideKind::dense)) : view(dtype, shape);
   }
-  TensorView of_keys(std::int32_t dtype, std::int64_t dim) {
+  TensorView of_keys(std::int32_t dtype, std::int64_t dim, StrideKind kind) {
     const std::array<std::int64_t, 4> shape{c.batch, c.heads_kv, c.seq_kv, dim};
-    if (c.page_size > 0) return laid(dtype, paged_layout(shape, c, StrideKind::dense));
-    return c.layout == Layout::thd ? laid(dtype, ragged_layout(shape, c.lengths_kv, StrideKind::dense)) : view(dtype, shape);
+    if (c.page_size > 0) return laid(dtype, paged_layout(shape, c, kind));
+    return laid(dtype, c.layout == Layout::thd ? ragged_layout(shape, c.lengths_kv, kind) : dense_layout(shape, c.layout, kind));
   }
 
   std::vector<OutputRow> all_rows() const { return sample_rows(c, operands.mask, 0, {.flops = 1e18, .elements = 1e18}); }
