@@ -7,15 +7,15 @@ namespace attn {
 
 Calls::Calls(Device& device, const attn_backend& backend, const Case& value, const attn_problem& problem, const std::map<std::string, std::string>& options,
              std::uint64_t seed, std::uint64_t workspace_bytes)
-    : device_(device), case_(value), tensors_(device, value), merge_heads_(device, value), session_(device, backend, workspace_bytes),
-      reports_ops_(backend.flags & ATTN_FLAG_REPORTS_OPS), owns_output_(backend.flags & ATTN_FLAG_OWNS_OUTPUT) {
+    : device_(device), case_(value), tensors_(device, value, backend.flags & ATTN_FLAG_OWNS_OUTPUT), merge_heads_(device, value), session_(device, backend, workspace_bytes),
+      reports_ops_(backend.flags & ATTN_FLAG_REPORTS_OPS) {
   tensors_.fill(seed);
   tensors_.poison_outputs(Pass::forward_backward);
   device_.wait();
   session_.open(problem, tensors_, options);
   run_forward_first();
   // Its memory is taken here and not inside the first call.
-  if (case_.then == Then::merge_heads) merge_heads_(tensors_.output(owns_output_), nullptr);
+  if (case_.then == Then::merge_heads) merge_heads_(tensors_.o(), nullptr);
 }
 
 double Calls::bytes_needed(const Case& value, std::uint64_t workspace_bytes) {
@@ -43,10 +43,11 @@ void Calls::prepare() {
 double Calls::make(OpRecorder* recorder) {
   double elapsed = session_.run(recorder ? recorder->abi() : nullptr, case_.pass == Pass::backward ? ATTN_CALL_BACKWARD : ATTN_CALL_ALL);
   try {
-    output_ = tensors_.output(owns_output_);
+    tensors_.locate_outputs();
   } catch (const Error& error) {
     throw TrialEnd{Status::failed, std::string("the backend ") + error.what()};
   }
+  output_ = tensors_.o();
   if (case_.then == Then::merge_heads) {
     const std::int64_t start = now_ns();
     output_ = merge_heads_(output_, recorder);

@@ -47,7 +47,7 @@ class Calls {
   MergeHeads merge_heads_;
   BackendSession session_;
   TensorView output_;
-  bool reports_ops_, owns_output_;
+  bool reports_ops_;
 };
 
 }  // namespace attn

@@ -102,7 +102,7 @@ double Tensors::bytes_needed(const Case& value) {
   return bytes;
 }
 
-Tensors::Tensors(Device& device, const Case& value) : device_(device), value_(value) {
+Tensors::Tensors(Device& device, const Case& value, bool outputs_move) : device_(device), value_(value), outputs_move_(outputs_move) {
   abi_.struct_size = sizeof abi_;
   for (Planned& planned : plan(value_)) make(std::move(planned));
   if (value_.layout == Layout::packed_qkv) part_packed();
@@ -114,6 +114,7 @@ void Tensors::make(Planned planned) {
   tensor.memory = std::make_shared<TensorMemory>(device_, planned.name, planned.dtype, planned.layout);
   tensor.view = tensor.memory->view();
   tensor.layout = std::move(planned.layout);
+  tensor.shown_strides = tensor.layout.abi_strides;
   tensor.dl.dtype = planned.type;
   point(tensor);
   abi_.*planned.shown = &tensor.dl;
@@ -181,15 +182,14 @@ std::uint64_t Tensors::input_fingerprint() const {
 
 void Tensors::poison_outputs(Pass pass) {
   const auto poison = [&](Tensor& tensor) {
-    if (tensor.memory) fill_storage(tensor, poison_bits(tensor.view.dtype));
+    if (!tensor.memory) return;
+    fill_storage(tensor, poison_bits(tensor.view.dtype));
+    tensor.view = tensor.memory->view();
+    tensor.layout.abi_strides = tensor.shown_strides;
+    point(tensor);
   };
-  if (pass != Pass::backward) {
-    poison(o_);
-    poison(lse_);
-    if (!o_.view.rows) o_.layout.abi_strides.assign(o_.layout.strides.begin(), o_.layout.strides.end());  // a backend may have written there
-    else o_.layout.abi_strides = {o_.layout.strides[2], o_.layout.strides[1], 1};
-    point(o_);
-  }
+  if (pass != Pass::backward)
+    for (Tensor* tensor : {&o_, &lse_}) poison(*tensor);
   if (pass != Pass::forward)
     for (Tensor* tensor : {&dq_, &dk_, &dv_}) poison(*tensor);
 }
@@ -218,20 +218,38 @@ std::optional<std::string> Tensors::damage() {
   return std::nullopt;
 }
 
-TensorView Tensors::output(bool may_move) const {
-  TensorView view = o_.view;
-  if (!o_.dl.data) throw Error("pointed o at no memory");
-  if (!o_.dl.strides) throw Error("gave o no strides");
-  // What a backend may have changed is the memory behind dl.strides, which is ours.
-  const std::size_t rank = o_.layout.abi_shape.size();
-  const std::array<std::int64_t, 4> laid = rank == 4 ? o_.layout.strides : std::array<std::int64_t, 4>{o_.layout.strides[2], o_.layout.strides[1], 1, 0};
-  const bool restrided = !std::equal(laid.begin(), laid.begin() + static_cast<std::ptrdiff_t>(rank), o_.dl.strides);
-  const bool moved = o_.dl.data != view.data || o_.dl.byte_offset != 0 || restrided;
-  if (moved && !may_move) throw Error("moved o without the flag ATTN_FLAG_OWNS_OUTPUT");
-  if (restrided && view.rows) throw Error("gave a ragged o other strides");
-  view.data = static_cast<std::byte*>(o_.dl.data) + o_.dl.byte_offset;
-  if (!view.rows) std::copy_n(o_.dl.strides, 4, view.strides.begin());
-  return view;
+void Tensors::locate_outputs() {
+  const std::pair<Tensor*, const char*> outputs[] = {{&o_, "o"}, {&lse_, "lse"}, {&dq_, "dq"}, {&dk_, "dk"}, {&dv_, "dv"}};
+  for (const auto& [tensor, name] : outputs)
+    if (tensor->memory) locate(*tensor, name);
+}
+
+void Tensors::locate(Tensor& tensor, const char* name) {
+  const DLTensor& dl = tensor.dl;
+  if (!dl.data) throw Error(fmt::format("pointed {} at no memory", name));
+  if (!dl.strides) throw Error(fmt::format("gave {} no strides", name));
+  tensor.view = tensor.memory->view();
+  if (dl.data == tensor.view.data && dl.byte_offset == 0 && std::equal(tensor.shown_strides.begin(), tensor.shown_strides.end(), dl.strides)) return;
+  if (!outputs_move_) throw Error(fmt::format("moved {} without the flag ATTN_FLAG_OWNS_OUTPUT", name));
+  tensor.view.data = static_cast<std::byte*>(dl.data) + dl.byte_offset;
+  if (tensor.view.rows) {  // (tokens, heads, columns)
+    tensor.view.strides = {0, dl.strides[1], dl.strides[0], dl.strides[2]};
+    if (dl.strides[0] != tensor.shown_strides[0]) tensor.view.rows = moved_rows(tensor, dl.strides[0]);
+  } else {
+    std::copy_n(dl.strides, tensor.shown_strides.size(), tensor.view.strides.begin());
+  }
+}
+
+RowTable Tensors::moved_rows(Tensor& tensor, std::int64_t stride) {
+  if (!tensor.moved_rows || tensor.moved_rows->stride != stride) {
+    std::vector<std::int64_t> rows = tensor.layout.rows();
+    for (std::int64_t& row : rows)
+      if (row >= 0) row = row / tensor.shown_strides[0] * stride;
+    GuardedBuffer table(device_, "the rows of a moved output", rows.size() * sizeof(std::int64_t));
+    device_.write(table.data(), rows.data(), table.bytes());
+    tensor.moved_rows.reset(new MovedRows{stride, std::move(rows), std::move(table)});
+  }
+  return {tensor.moved_rows->rows.data(), reinterpret_cast<const std::int64_t*>(tensor.moved_rows->table.data())};
 }
 
 std::int64_t Tensors::output_bytes() const {

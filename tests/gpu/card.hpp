@@ -64,11 +64,13 @@ struct Laid {
     bytes.assign(static_cast<std::size_t>(b * h * (s + 2) * (d + 5)) * (dtype == kBoolByte ? 1 : element_bytes(dtype)), 0xa5);
     view.data = bytes.data();
   }
-  // Ragged or paged.
-  Laid(std::int32_t dtype, const TensorLayout& layout) : rows(layout.rows()) {
+  // As a layout says, its row table too.
+  Laid(std::int32_t dtype, const TensorLayout& layout) {
     view = {nullptr, dtype, layout.shape, layout.strides, {}};
     bytes.assign(static_cast<std::size_t>(layout.elements) * element_bytes(dtype) + 1, 0xa5);
     view.data = bytes.data();
+    if (!layout.rows) return;
+    rows = layout.rows();
     row_table = std::make_shared<DeviceMemory>(allocate_device(rows.size() * sizeof(std::int64_t)));
     check_cuda(cudaMemcpy(row_table->get(), rows.data(), rows.size() * sizeof(std::int64_t), cudaMemcpyHostToDevice), "cudaMemcpy of a row table");
     view.rows = {rows.data(), static_cast<const std::int64_t*>(row_table->get())};

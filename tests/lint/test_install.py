@@ -10,7 +10,7 @@ from planted import PlantedTree
 PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REAL_TOOLS = ["bash", "env", "dirname", "sed", "sort", "head", "tail", "mkdir", "cat", "grep"]
 LIBRARIES = ["libyaml-cpp-dev", "libsqlite3-dev", "nlohmann-json3-dev", "libfmt-dev", "libcli11-dev", "libopenblas-dev"]
-TEST_LIBRARIES = ["libgtest-dev", "libgmock-dev", "libbenchmark-dev"]
+TEST_LIBRARIES = ["libgtest-dev", "libgmock-dev", "libbenchmark-dev", "python3-numpy"]
 
 
 class Install(PlantedTree):
@@ -82,7 +82,7 @@ class Install(PlantedTree):
     def test_the_tests_need_more_packages_than_the_program(self):
         self.packages(LIBRARIES)
         self.assertEqual(self.install().stderr, "")
-        self.assertIn("installing libgtest-dev libgmock-dev libbenchmark-dev\n", self.install("test").stderr)
+        self.assertIn(f"installing {' '.join(TEST_LIBRARIES)}\n", self.install("test").stderr)
 
     def test_a_missing_tool_is_installed_as_its_package(self):
         self.remove("ninja")

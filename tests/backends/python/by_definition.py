@@ -4,6 +4,7 @@
 # expect: suite=softcap status=ok
 # expect: suite=dead_rows status=ok
 # expect: suite=rows_and_pages status=ok
+# expect: suite=backward status=ok
 # expect: suite=dtypes case=fp32|fp16 status=ok
 # expect: suite=dtypes case=bf16|fp8 status=unsupported reason="^NumPy has no (bf16|8-bit floating point)$" exit=0
 
@@ -12,26 +13,42 @@ import numpy
 
 class Mutant:
     def supports(self, p):
-        return "gradients are not written" if p.backward else "dropout is not written" if p.dropout else None
+        return "dropout is not written" if p.dropout else None
 
     def prepare(self, p, t):
         self.p, self.t = p, t
-        return self.call
+        return {"forward": self.call, "backward": self.gradients} if p.backward else self.call
 
     def call(self):
         return self.output(self.attend())
 
     def attend(self):
         """(batch, heads, seq_q, head_dim_v), zeros in rows of padding."""
-        q, k, v = (self.dense(name).astype(numpy.float32) for name in "qkv")
-        scores = self.scores(q, self.of_group(k))
+        return numpy.where(self.rows()[..., None], self.weights() @ self.of_group(self.dense("v")), 0)
+
+    def weights(self):
+        scores = self.scores(self.dense("q"), self.of_group(self.dense("k")))
         visible = self.visible()
         scores = numpy.where(visible, scores, -numpy.inf)
         most = scores.max(-1, keepdims=True)
         weights = numpy.exp(scores - numpy.where(numpy.isfinite(most), most, 0))
         total = weights.sum(-1, keepdims=True)
-        weights = numpy.where(total > 0, weights / numpy.where(total > 0, total, 1), self.dead_weights())
-        return numpy.where(self.rows()[..., None], weights @ self.of_group(v), 0)
+        return numpy.where(total > 0, weights / numpy.where(total > 0, total, 1), self.dead_weights() * self.rows()[..., None])
+
+    def gradients(self):
+        p = self.p
+        q, k, v, dout = (self.dense(name) for name in ("q", "k", "v", "dout"))
+        weights, k, v = self.weights(), self.of_group(k), self.of_group(v)
+        dweights = dout @ v.swapaxes(-1, -2)
+        dscores = weights * (dweights - (dweights * weights).sum(-1, keepdims=True))
+        if p.dead_rows != "nan":
+            dscores = numpy.where(self.visible(), dscores, 0)  # the weights of a row that sees no key depend on no score
+        if p.softcap:
+            dscores = dscores * (1 - numpy.tanh(q @ k.swapaxes(-1, -2) * numpy.float32(p.scale) / p.softcap) ** 2)
+        dscores = dscores * numpy.float32(p.scale)
+        over_group = lambda x: x.reshape(p.batch, p.heads_kv, -1, *x.shape[2:]).sum(2)  # noqa: E731
+        return {"dq": self.output(dscores @ k), "dk": self.output(over_group(dscores.swapaxes(-1, -2) @ q), "kv"),
+                "dv": self.output(over_group(weights.swapaxes(-1, -2) @ dout), "kv")}
 
     def scores(self, q, k):
         p = self.p
@@ -82,8 +99,8 @@ class Mutant:
         return rows.repeat(self.p.heads // self.p.heads_kv, axis=1)
 
     def dense(self, name):
-        """Ragged and paged rows as (batch, heads, seq, columns); zeros where there is none, because padding may hold anything."""
-        p, tensor, which = self.p, getattr(self.t, name), "q" if name == "q" else "kv"
+        """Rows of any layout as (batch, heads, seq, columns) in fp32; zeros where there is none, because padding may hold anything."""
+        p, tensor, which = self.p, getattr(self.t, name), "kv" if name in "kv" else "q"
         lengths = self.lengths(which)
         if p.page_size and which == "kv":
             pages = [tensor[self.t.page_table[b, : -(-n // p.page_size)]].swapaxes(1, 2).reshape(-1, tensor.shape[1], tensor.shape[3])[:n]
@@ -92,13 +109,13 @@ class Mutant:
             pages = [tensor[start:start + n] for start, n in zip(getattr(self.t, "starts_" + which), lengths)]
         else:
             pages = [tensor[b, :, :n].swapaxes(0, 1) for b, n in enumerate(lengths)]
-        dense = numpy.zeros((p.batch, tensor.shape[1], p.seq_q if which == "q" else p.seq_kv, tensor.shape[-1]), tensor.dtype)
+        dense = numpy.zeros((p.batch, tensor.shape[1], p.seq_q if which == "q" else p.seq_kv, tensor.shape[-1]), numpy.float32)
         for b, rows in enumerate(pages):
             dense[b, :, : len(rows)] = rows.swapaxes(0, 1)
         return dense
 
-    def output(self, dense):
-        dense = dense.astype(self.t.q.dtype)
+    def output(self, dense, which="q"):
+        dense = dense.astype((self.t.q if which == "q" else self.t.k).dtype)
         if self.p.layout != "thd":
             return dense
-        return numpy.concatenate([dense[b, :, :n].swapaxes(0, 1) for b, n in enumerate(self.lengths("q"))])
+        return numpy.concatenate([dense[b, :, :n].swapaxes(0, 1) for b, n in enumerate(self.lengths(which))])

@@ -39,9 +39,9 @@ class Problem {
 
   // Every element NaN, its row table on the host alone.
   TensorView laid(std::int32_t dtype, const TensorLayout& layout) {
-    rows_.push_back(layout.rows());
+    rows_.push_back(layout.rows ? layout.rows() : std::vector<std::int64_t>{});
     storage_.emplace_back(static_cast<std::size_t>(layout.elements) * element_bytes(dtype) + 8, 0xff);
-    return {storage_.back().data(), dtype, layout.shape, layout.strides, {rows_.back().data(), nullptr}};
+    return {storage_.back().data(), dtype, layout.shape, layout.strides, {layout.rows ? rows_.back().data() : nullptr, nullptr}};
   }
   TensorView of_queries(std::int32_t dtype, std::int64_t dim) {
     const std::array<std::int64_t, 4> shape{c.batch, c.heads, c.seq_q, dim};

@@ -152,7 +152,7 @@ TEST(Rows, OfEmptySequencesAreJudged) {
       tensors.fill(1);
       tensors.poison_outputs(Pass::forward);
       EXPECT_EQ(tensors.damage(), std::nullopt);
-      const HostCopy copy = read_dense(host(), tensors.output(false));
+      const HostCopy copy = read_dense(host(), tensors.o());
       for (std::int64_t b = 0; b < 4; ++b)
         EXPECT_EQ(std::isnan(copy.view.load(b, 8, 0, 63)), c.layout != Layout::thd || q[static_cast<std::size_t>(b)] == 1) << case_id(c);
     }

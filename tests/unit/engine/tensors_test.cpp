@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "engine/host_device.hpp"
@@ -126,16 +128,56 @@ TEST(Tensors, HoldTheSameNumbersInEveryLayout) {
 }
 
 TEST(Tensors, ReadAnOutputWhereABackendPutIt) {
-  Tensors tensors(host(), small());
+  Tensors tensors(host(), small(), true), fixed(host(), small());
   tensors.poison_outputs(Pass::forward);
   std::vector<float> own(2 * 4 * 3 * 8, 2.5f);
   tensors.abi()->o->data = own.data();
-  EXPECT_EQ(tensors.output(true).load(1, 3, 2, 7), 2.5f);
-  EXPECT_THROW(tensors.output(false), Error);
+  tensors.locate_outputs();
+  EXPECT_EQ(tensors.o().load(1, 3, 2, 7), 2.5f);
   tensors.abi()->o->data = nullptr;
-  EXPECT_THROW(tensors.output(true), Error);
+  EXPECT_THROW(tensors.locate_outputs(), Error);
   tensors.poison_outputs(Pass::forward);
-  EXPECT_TRUE(std::isnan(tensors.output(false).load(1, 3, 2, 7)));
+  tensors.locate_outputs();
+  EXPECT_TRUE(std::isnan(tensors.o().load(1, 3, 2, 7)));
+  fixed.abi()->o->data = own.data();
+  EXPECT_THAT([&] { fixed.locate_outputs(); }, testing::ThrowsMessage<Error>(testing::HasSubstr("moved o without the flag ATTN_FLAG_OWNS_OUTPUT")));
+}
+
+TEST(Tensors, ReadGradientsWhereABackendPutThemInItsStrides) {
+  Case c = small();
+  c.pass = Pass::forward_backward;
+  Tensors tensors(host(), c, true);
+  tensors.poison_outputs(Pass::forward_backward);
+  std::vector<float> own(2 * 2 * 3 * 8);
+  std::iota(own.begin(), own.end(), 0.0f);
+  DLTensor* const dk = tensors.abi()->dk;
+  dk->data = own.data();
+  const std::int64_t strides[] = {48, 1, 2, 6};  // columns first, heads last
+  std::copy_n(strides, 4, dk->strides);
+  tensors.locate_outputs();
+  EXPECT_EQ(tensors.dk().load(1, 1, 2, 7), 48 + 1 + 2 * 2 + 7 * 6);
+  tensors.poison_outputs(Pass::backward);
+  tensors.locate_outputs();
+  EXPECT_TRUE(std::isnan(tensors.dk().load(1, 1, 2, 7)));
+}
+
+TEST(Tensors, ReadRaggedRowsInABackendsStrides) {
+  Case c = small();
+  c.layout = Layout::thd;
+  c.lengths_q = {2, 3};
+  c.lengths_kv = {3, 1};
+  Tensors tensors(host(), c, true);
+  tensors.poison_outputs(Pass::forward);
+  std::vector<float> own(5 * 4 * 8);
+  std::iota(own.begin(), own.end(), 0.0f);
+  DLTensor* const o = tensors.abi()->o;
+  o->data = own.data();
+  const std::int64_t strides[] = {8, 40, 1};  // heads first
+  std::copy_n(strides, 3, o->strides);
+  tensors.locate_outputs();
+  EXPECT_EQ(tensors.o().load(1, 3, 2, 7), 4 * 8 + 3 * 40 + 7);
+  EXPECT_EQ(read_dense(host(), tensors.o()).view.load(1, 3, 2, 7), 4 * 8 + 3 * 40 + 7);
+  EXPECT_FALSE(tensors.o().has_row(0, 2));
 }
 
 TEST(Tensors, RefuseWhatTheyCannotLayOut) {
