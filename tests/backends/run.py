@@ -248,13 +248,20 @@ def run_list(options, source, patterns):
 
 
 def edges_line(source):
-    return next((line.removeprefix("// edges: ") for line in source.read_text().splitlines() if line.startswith("// edges: ")), None)
+    return next((line.partition("edges: ")[2] for line in source.read_text().splitlines() if line.startswith(("// edges: ", "# edges: "))), None)
 
 
 def run_edges(options, source, wanted):
     """Whether the suite alone finds what is wrong with the backend, which takes the place of `flash`: more is expected of that than of `naive`."""
     with tempfile.TemporaryDirectory(prefix="attn-edges-", ignore_cleanup_errors=True) as folder:
-        command = [options.program, "run", options.edges, "--filter=-big", "--backend", "flash", "--plugin", f"flash={options.plugins / source.stem}.so",
+        suite, more = options.edges, ["--plugin", f"flash={options.plugins / source.stem}.so"]
+        if options.python:
+            shutil.copyfile(source, pathlib.Path(folder) / "mutant.py")
+            shutil.copyfile(source.with_name("by_definition.py"), pathlib.Path(folder) / "by_definition.py")
+            backends = f"backends: [{{name: flash, python: mutant.py:Mutant, interpreter: {options.python}}}]"
+            suite, more = pathlib.Path(folder) / "edges.yaml", []
+            suite.write_text(re.sub(r"^backends:.*$", backends, options.edges.read_text(), flags=re.MULTILINE).partition("\nexpect:")[0] + "\n")
+        command = [options.program, "run", suite, "--filter=-big", "--backend", "flash", *more,
                    "--device", options.device, "--gates", "numerics,copies", "--db", "history.db", "--baseline", "baselines", "--json", "out.json"]
         try:
             subprocess.run(command, cwd=folder, capture_output=True, timeout=MOST_SECONDS_OF_EDGES, stdin=subprocess.DEVNULL)

@@ -7,6 +7,7 @@
 # expect: suite=backward status=ok
 # expect: suite=dtypes case=fp32|fp16 status=ok
 # expect: suite=dtypes case=bf16|fp8 status=unsupported reason="^NumPy has no (bf16|8-bit floating point)$" exit=0
+# edges: nothing
 
 import numpy
 
