@@ -54,7 +54,8 @@ std::int64_t usable_threads() {
 }
 
 bool is_switch(const char* entry) {
-  for (const char* prefix : {"OPENBLAS_", "GOTO_", "OMP_", "MKL_", "KMP_", "BLIS_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "LD_LIBRARY_PATH"})
+  for (const char* prefix : {"OPENBLAS_", "GOTO_", "OMP_", "MKL_", "KMP_", "BLIS_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "LD_LIBRARY_PATH", "TORCH_", "PYTORCH_",
+                             "TRITON_", "CUDA_", "CUBLAS_", "CUBLASLT_", "CUDNN_", "NVIDIA_"})
     if (std::strncmp(entry, prefix, std::strlen(prefix)) == 0) return true;
   return false;
 }

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,12 @@
 
 namespace attn {
 namespace {
+
+// What the host of the worker noted.
+std::map<std::string, LibraryVersion>& noted_libraries() {
+  static std::map<std::string, LibraryVersion> libraries;
+  return libraries;
+}
 
 constexpr const char* kEngineVersion = "attn-regress engine " ATTN_VERSION;
 
@@ -74,6 +81,7 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
   first.environment = device->environment();
   first.environment.engine = kEngineVersion;
   for (auto& [name, library] : field_libraries()) first.environment.libraries.insert_or_assign(name, std::move(library));
+  for (const auto& [name, library] : noted_libraries()) first.environment.libraries.insert_or_assign(name, library);
   const std::string fault = list_fault(list);
   for (std::uint32_t i = 0; fault.empty() && i < list->count; ++i)
     if (table_fault(list->backends[i]).empty()) first.backends.push_back(backend_facts(*list->backends[i]));
@@ -101,6 +109,8 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
 
 }  // namespace
 }  // namespace attn
+
+void attn_note_library(const char* name, const char* version, const char* path) { attn::noted_libraries().insert_or_assign(name, attn::LibraryVersion{version, path}); }
 
 int attn_worker(const attn_backend_list* backends, int in_fd, int out_fd) {
   std::signal(SIGPIPE, SIG_IGN);

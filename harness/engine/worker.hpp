@@ -5,6 +5,9 @@
 
 extern "C" {
 
+// Adds a library to the worker's environment: its name, version and where it was loaded from. Before attn_worker.
+ATTN_EXPORT void attn_note_library(const char* name, const char* version, const char* path);
+
 // Answers requests (one JSON line each on `in_fd`) with records (one JSON line each on `out_fd`) until `in_fd` ends. Returns 0, or 1 when the parent is gone.
 // A list that cannot be used answers every request as unsupported, with the reason.
 ATTN_EXPORT int attn_worker(const attn_backend_list* backends, int in_fd, int out_fd);

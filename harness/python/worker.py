@@ -10,6 +10,7 @@ import gc
 import importlib.util
 import json
 import os
+import platform
 import sys
 import traceback
 
@@ -42,10 +43,21 @@ def open_engine(path):
     engine = ctypes.CDLL(path)
     engine.attn_worker.argtypes = [ctypes.POINTER(abi.attn_backend_list), ctypes.c_int, ctypes.c_int]
     engine.attn_abi_layout.restype = ctypes.c_char_p
+    engine.attn_note_library.argtypes = [ctypes.c_char_p] * 3
+    engine.attn_note_library.restype = None
     fault = abi.mismatch(json.loads(engine.attn_abi_layout()))
     if fault:
         raise RuntimeError(f"the Python worker and {path} are not of one build: {fault}")
     return engine
+
+
+def note_libraries(engine):
+    """The interpreter, and what of the field the user's file has imported."""
+    engine.attn_note_library(b"python", platform.python_version().encode(), sys.executable.encode())
+    for name in ("numpy", "torch", "triton", "transformers", "flash_attn"):
+        module = sys.modules.get(name)
+        if module is not None:
+            engine.attn_note_library(name.encode(), str(getattr(module, "__version__", "")).encode(), str(getattr(module, "__file__", "")).encode())
 
 
 def list_of(backend):
@@ -73,6 +85,7 @@ def main():
         record = {"record": "measurement", "status": status, "reason": f"cannot load the backend: {told(error, file)}"}
         os.write(records, json.dumps(record).encode() + b"\n")
         return 0
+    note_libraries(engine)
     gc.disable()  # a collection inside a call would be in its time; the backend's table collects between problems
     return engine.attn_worker(ctypes.byref(list_of(backend)), requests, records)
 

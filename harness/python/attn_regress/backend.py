@@ -2,7 +2,6 @@
 
 import ctypes
 import gc
-import platform
 import sys
 import traceback
 from types import SimpleNamespace
@@ -54,9 +53,8 @@ class Backend:
     def __init__(self, class_, file, name):
         self._class, self._file = class_, file
         self._sessions, self._count = {}, 0
-        version = f"{arrays.VERSION}, Python {platform.python_version()}"
         # A Python class says in `supports` what it cannot do: the bits promise everything but a log-sum-exp.
-        self.table = abi.attn_backend(ctypes.sizeof(abi.attn_backend), abi.DEVICE_CPU, name.encode(), version.encode(), abi.CAN_LSE - 1, abi.FLAG_OWNS_OUTPUT,
+        self.table = abi.attn_backend(ctypes.sizeof(abi.attn_backend), abi.DEVICE_CPU, name.encode(), arrays.VERSION.encode(), abi.CAN_LSE - 1, abi.FLAG_OWNS_OUTPUT,
                                       None, abi.Supports(self._supports), abi.Open(self._open), abi.Run(self._run), abi.Close(self._close))
 
     def _guarded(self, why, work):
