@@ -113,7 +113,7 @@ void add_strides(const Case& c, Collector& collect) {
   bool differ = c.layout == Layout::packed_qkv;
   for (const auto& [dim, kind] : {std::pair(c.head_dim, c.strides.k), std::pair(c.head_dim_v, c.strides.v)}) {
     const std::array<std::int64_t, 4> shape{c.batch, c.heads_kv, c.seq_kv, dim};
-    const TensorLayout laid = dense_layout(shape, c.layout, kind), dense = dense_layout(shape, Layout::bhsd, StrideKind::dense);
+    const TensorLayout laid = key_layout(c, dim, kind), dense = dense_layout(shape, Layout::bhsd, StrideKind::dense);
     if (laid.elements != dense.elements) return;
     differ = differ || laid.strides != dense.strides;
   }

@@ -37,7 +37,7 @@ class Problem {
     return {storage_.back().data(), dtype, shape, {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}};
   }
 
-  // Every element NaN, its row table on the host alone.
+  // Every element NaN, its row table, where it has one, on the host alone.
   TensorView laid(std::int32_t dtype, const TensorLayout& layout) {
     rows_.push_back(layout.rows ? layout.rows() : std::vector<std::int64_t>{});
     storage_.emplace_back(static_cast<std::size_t>(layout.elements) * element_bytes(dtype) + 8, 0xff);
@@ -47,11 +47,7 @@ class Problem {
     const std::array<std::int64_t, 4> shape{c.batch, c.heads, c.seq_q, dim};
     return c.layout == Layout::thd ? laid(dtype, ragged_layout(shape, c.lengths_q, StrideKind::dense)) : view(dtype, shape);
   }
-  TensorView of_keys(std::int32_t dtype, std::int64_t dim, StrideKind kind) {
-    const std::array<std::int64_t, 4> shape{c.batch, c.heads_kv, c.seq_kv, dim};
-    if (c.page_size > 0) return laid(dtype, paged_layout(shape, c, kind));
-    return laid(dtype, c.layout == Layout::thd ? ragged_layout(shape, c.lengths_kv, kind) : dense_layout(shape, c.layout, kind));
-  }
+  TensorView of_keys(std::int32_t dtype, std::int64_t dim, StrideKind kind) { return laid(dtype, key_layout(c, dim, kind)); }
 
   std::vector<OutputRow> all_rows() const { return sample_rows(c, operands.mask, 0, {.flops = 1e18, .elements = 1e18}); }
   Reading right() const { return {.value = c, .text = {}}; }
