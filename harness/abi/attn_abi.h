@@ -210,6 +210,8 @@ typedef struct attn_backend {
   // Why `can` lacks these bits, for a reader of the refusal who expects them; why_not may be null.
   uint64_t why_not_bits;
   const char* why_not;
+  // Called before a call, outside all clocks and counts: what collects garbage does it here. May be null.
+  void (*rest)(void* state);
 } attn_backend;
 
 typedef struct {

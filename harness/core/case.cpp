@@ -152,13 +152,18 @@ std::uint64_t needs(const Case& c) {
   return bits;
 }
 
-std::string words_of_bits(std::uint64_t bits) {
+std::span<const char* const> capability_words() {
   static constexpr const char* kWords[] = {"fp32",     "fp16",    "bf16",          "fp8",     "mixed dtype_kv", "gqa",       "head_dim_v",  "causal",   "top_left",
                                            "bottom_right", "window", "softcap",   "scale",   "alibi",  "bool mask", "additive mask", "lengths", "ragged (thd)", "paged",
                                            "backward", "deterministic", "dropout", "strides", "dead_rows zero", "dead_rows nan", "dead_rows mean", "lse"};
+  return kWords;
+}
+
+std::string words_of_bits(std::uint64_t bits) {
+  const auto words = capability_words();
   std::string text;
-  for (std::size_t i = 0; i < std::size(kWords); ++i)
-    if (bits >> i & 1) text += (text.empty() ? "" : ", ") + std::string(kWords[i]);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (bits >> i & 1) text += (text.empty() ? "" : ", ") + std::string(words[i]);
   return text;
 }
 

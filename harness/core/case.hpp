@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,8 @@ bool may_have_dead_rows(const Case& value);
 
 // ATTN_CAN_* bits without which the answer would be another.
 std::uint64_t needs(const Case& value);
+// The word of each ATTN_CAN_* bit, from bit 0 on.
+std::span<const char* const> capability_words();
 // "bf16, gqa, causal": the words of ATTN_CAN_* bits.
 std::string words_of_bits(std::uint64_t bits);
 

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "base/json.hpp"
+#include "core/case.hpp"
 #include "core/words.hpp"
 #include "engine/worker.hpp"
 
@@ -36,12 +37,12 @@ std::string layout_text() {
   ATTN_STRUCT(attn_ops, F(struct_size), F(reserved), F(self), F(begin), F(end))
   ATTN_STRUCT(attn_call, F(struct_size), F(pass), F(stream), F(tensors), F(workspace), F(workspace_bytes), F(ops))
   ATTN_STRUCT(attn_backend, F(struct_size), F(device_type), F(name), F(version), F(can), F(flags), F(self), F(supports), F(open), F(run), F(close),
-              F(why_not_bits), F(why_not))
+              F(why_not_bits), F(why_not), F(rest))
   ATTN_STRUCT(attn_backend_list, F(struct_size), F(abi_version), F(count), F(reserved), F(backends))
   ATTN_STRUCT(DLTensor, F(data), F(device), F(ndim), F(dtype), F(shape), F(strides), F(byte_offset))
 
-  const Json values{V(ABI_VERSION), V(DEVICE_CPU), V(OK), V(UNSUPPORTED), V(FAILED), V(FORWARD), V(CALL_ALL), V(CALL_FORWARD), V(CALL_BACKWARD), V(CAN_ALIBI),
-                    V(CAN_LSE), V(FLAG_OWNS_OUTPUT),
+  const Json values{V(ABI_VERSION), V(DEVICE_CPU), V(OK), V(UNSUPPORTED), V(FAILED), V(FORWARD), V(BACKWARD), V(CALL_ALL), V(CALL_FORWARD), V(CALL_BACKWARD),
+                    V(CAN_LSE), V(FLAG_OWNS_OUTPUT), {"CAPABILITIES", capability_words()},
                     {"DTYPES", Words<DType>::list}, {"LAYOUTS", Words<Layout>::list}, {"MASK_KINDS", Words<MaskKind>::list},
                     {"ALIGNMENTS", Words<Alignment>::list}, {"DEAD_ROWS", Words<DeadRows>::list}};
   return Json{{"structs", structs}, {"values", values}}.dump();

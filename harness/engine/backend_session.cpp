@@ -1,6 +1,7 @@
 #include "engine/backend_session.hpp"
 
 #include <array>
+#include <cstddef>
 #include <vector>
 
 #include "base/error.hpp"
@@ -69,6 +70,10 @@ void BackendSession::open(const attn_problem& problem, Tensors& tensors, const s
 
 BackendSession::~BackendSession() {
   if (state_) backend_.close(state_);
+}
+
+void BackendSession::rest() {
+  if (backend_.struct_size >= offsetof(attn_backend, rest) + sizeof backend_.rest && backend_.rest) backend_.rest(state_);
 }
 
 double BackendSession::run(const attn_ops* ops, attn_call_pass pass) {

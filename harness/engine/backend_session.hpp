@@ -33,6 +33,8 @@ class BackendSession {
   // Opens the backend, once. Throws TrialEnd.
   void open(const attn_problem& problem, Tensors& tensors, const std::map<std::string, std::string>& options);
   double open_ns() const { return open_ns_; }
+  // Lets the backend tidy up, outside all clocks.
+  void rest();
   // One call; `ops` null = nobody listens. Returns the time in nanoseconds until it comes back. Throws TrialEnd.
   double run(const attn_ops* ops, attn_call_pass pass = ATTN_CALL_ALL);
   // A write outside the workspace.

@@ -36,6 +36,7 @@ void Calls::run_forward_first() {
 }
 
 void Calls::prepare() {
+  session_.rest();
   tensors_.poison_outputs(case_.pass);
   if (case_.cache == Cache::cold) device_.chill();
 }

@@ -136,8 +136,10 @@ void run_phases(const attn_backend_list& backends, const Request& request, Devic
   if (request.supports_only) return;
   std::optional<Calls> calls(std::in_place, device, backend, value, problem, request.options, request.seed, workspace_bytes);
   const std::unique_ptr<Meter> meter = device.meter(*calls);
-  record.memory.peak_bytes = static_cast<std::int64_t>(workspace_bytes) + calls->output_bytes();
-  record.memory.source = "workspace";
+  if (!(backend.flags & ATTN_FLAG_OWNS_OUTPUT)) {  // else it takes memory of its own, which a meter may see
+    record.memory.peak_bytes = static_cast<std::int64_t>(workspace_bytes) + calls->output_bytes();
+    record.memory.source = "workspace";
+  }
 
   Block block;
   block.plan_ns = calls->open_ns();

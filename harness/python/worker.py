@@ -6,7 +6,6 @@ Requests come on descriptor 3 and records go to descriptor 4, as with the native
 import argparse
 import ctypes
 import fcntl
-import gc
 import importlib.util
 import json
 import os
@@ -86,7 +85,6 @@ def main():
         os.write(records, json.dumps(record).encode() + b"\n")
         return 0
     note_libraries(engine)
-    gc.disable()  # a collection inside a call would be in its time; the backend's table collects between problems
     return engine.attn_worker(ctypes.byref(list_of(backend)), requests, records)
 
 

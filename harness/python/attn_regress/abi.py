@@ -6,11 +6,15 @@ from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c
 ABI_VERSION = 1
 DEVICE_CPU = 1
 OK, UNSUPPORTED, FAILED = 0, 1, 2
-FORWARD = 0
+FORWARD, BACKWARD = 0, 1
 CALL_ALL, CALL_FORWARD, CALL_BACKWARD = 0, 1, 2
-CAN_ALIBI, CAN_LSE = 1 << 13, 1 << 26
+CAN_LSE = 1 << 26
 FLAG_OWNS_OUTPUT = 1 << 1
 
+# The words of what a problem may need, from bit 0 on, as `attn-regress list` shows them.
+CAPABILITIES = ("fp32", "fp16", "bf16", "fp8", "mixed dtype_kv", "gqa", "head_dim_v", "causal", "top_left", "bottom_right", "window", "softcap", "scale", "alibi",
+                "bool mask", "additive mask", "lengths", "ragged (thd)", "paged", "backward", "deterministic", "dropout", "strides", "dead_rows zero",
+                "dead_rows nan", "dead_rows mean", "lse")
 # The suite's word of each value of an enumeration.
 DTYPES = ("fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2")
 LAYOUTS = ("bhsd", "bshd", "sbhd", "packed_qkv", "thd")
@@ -82,12 +86,13 @@ Open = CFUNCTYPE(c_int32, c_void_p, POINTER(attn_problem), POINTER(attn_tensors)
                  POINTER(attn_text))
 Run = CFUNCTYPE(c_int32, c_void_p, POINTER(attn_call), POINTER(attn_text))
 Close = CFUNCTYPE(None, c_void_p)
+Rest = CFUNCTYPE(None, c_void_p)
 
 
 class attn_backend(Structure):
     _fields_ = fields(("struct_size", c_uint32), ("device_type", c_int32), ("name version", c_char_p), ("can flags", c_uint64), ("self", c_void_p),
                       ("supports", Supports), ("open", Open), ("run", Run), ("close", Close),
-                      ("why_not_bits", c_uint64), ("why_not", c_char_p))
+                      ("why_not_bits", c_uint64), ("why_not", c_char_p), ("rest", Rest))
 
 
 class attn_backend_list(Structure):

@@ -1,17 +1,21 @@
 """The harness's tensors as arrays of the user's library, and results as the harness's outputs; nothing is copied in either direction.
 
-torch tensors where torch can be imported, else NumPy arrays. Either module has VERSION, view(tensor) and give(name, array, tensor).
+numpy_arrays and torch_arrays have VERSION, view(tensor), and Output(name, tensor) with give(array).
 """
 
+import importlib
 import importlib.util
+import sys
 
-if importlib.util.find_spec("torch"):
-    from .torch_arrays import VERSION, give, view
-elif importlib.util.find_spec("numpy"):
-    from .numpy_arrays import VERSION, give, view
-else:
-    import sys
+LIBRARIES = ("torch", "numpy")
 
-    raise ImportError(f"{sys.executable} has neither torch nor NumPy")
 
-__all__ = ["VERSION", "give", "view"]
+def library_of(class_):
+    """The module for a backend's class: what its attribute `arrays` names, else the first of LIBRARIES that the interpreter has."""
+    wanted = getattr(class_, "arrays", None)
+    if wanted is not None and wanted not in LIBRARIES:
+        raise ValueError(f"arrays is {wanted!r}; allowed are: {', '.join(LIBRARIES)}")
+    for name in [wanted] if wanted else LIBRARIES:
+        if importlib.util.find_spec(name):
+            return importlib.import_module(f".{name}_arrays", __package__)
+    raise ImportError(f"{sys.executable} has no {wanted or ' and no '.join(LIBRARIES)}")

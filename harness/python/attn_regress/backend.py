@@ -6,7 +6,8 @@ import sys
 import traceback
 from types import SimpleNamespace
 
-from . import abi, arrays
+from . import abi
+from .arrays import library_of
 from .errors import Unsupported, told
 from .problem import problem_of
 
@@ -17,34 +18,43 @@ GRADIENTS = ("dq", "dk", "dv")
 class Session:
     """A backend prepared for one problem: what `run` calls, over and over."""
 
-    def __init__(self, prepared, backward):
-        if isinstance(prepared, dict) and set(prepared) == {"forward", "backward"}:
-            forward, back = prepared["forward"], prepared["backward"]
-        else:
-            forward, back = prepared, None
-        if not callable(forward) or not (back is None or callable(back)):
+    def __init__(self, prepared, pass_, outputs):
+        apart = isinstance(prepared, dict) and set(prepared) == {"forward", "backward"}
+        functions = [prepared["forward"], prepared["backward"]] if apart else [prepared]
+        if not all(callable(function) for function in functions):
             raise TypeError(f"prepare returned {type(prepared).__name__}; wanted is a function, or {{'forward': function, 'backward': function}}")
-        if not backward:
-            back = None
-        all_parts = [(forward, ("o",) if back or not backward else ("o",) + GRADIENTS)]
-        if back:
-            all_parts.append((back, GRADIENTS))
-        # Of each kind of call: the functions and what each of them gives.
-        self._parts = {abi.CALL_ALL: all_parts, abi.CALL_FORWARD: all_parts[:1], abi.CALL_BACKWARD: all_parts[1:] or all_parts}
+        if pass_ == abi.BACKWARD and not apart:
+            raise Unsupported("a backward pass alone needs {'forward': function, 'backward': function} of prepare")
+        if pass_ == abi.FORWARD:
+            parts = [(functions[0], ("o",))]
+        elif apart:
+            parts = [(functions[0], ("o",)), (functions[1], GRADIENTS)]
+        else:
+            parts = [(functions[0], ("o",) + GRADIENTS)]
+        # Of each kind of call: its functions, and the outputs that each of them gives.
+        self._parts = {abi.CALL_ALL: parts, abi.CALL_FORWARD: parts[:1], abi.CALL_BACKWARD: parts[1:]}
+        self._outputs = outputs
         self._given = {}
 
-    def run(self, call):
+    def run(self, pass_):
         """Runs the functions of a call and points the harness's outputs at what they returned, which lives until the next call."""
-        tensors = call.tensors.contents
-        for function, names in self._parts[getattr(call, "pass")]:
+        for function, names in self._parts[pass_]:
             result = function()
             if not isinstance(result, dict):
-                result = {"o": result} if names == ("o",) else dict(zip(names, result))
+                result = self._named(result, names)
             for name in names:
                 if name not in result:
                     raise KeyError(f"the call returned no {name}; wanted are {', '.join(names)}")
-                arrays.give(name, result[name], getattr(tensors, name).contents)
+                self._outputs[name].give(result[name])
             self._given[names] = result
+
+    @staticmethod
+    def _named(result, names):
+        if len(names) == 1:
+            return {names[0]: result}
+        if not isinstance(result, (tuple, list)) or len(result) != len(names):
+            raise TypeError(f"the call returned {type(result).__name__}; wanted are {', '.join(names)} in a dict or in this order")
+        return dict(zip(names, result))
 
 
 class Backend:
@@ -52,50 +62,73 @@ class Backend:
 
     def __init__(self, class_, file, name):
         self._class, self._file = class_, file
+        self._arrays = library_of(class_)
         self._sessions, self._count = {}, 0
+        gc.disable()
         # A Python class says in `supports` what it cannot do: the bits promise everything but a log-sum-exp.
-        self.table = abi.attn_backend(ctypes.sizeof(abi.attn_backend), abi.DEVICE_CPU, name.encode(), arrays.VERSION.encode(), abi.CAN_LSE - 1, abi.FLAG_OWNS_OUTPUT,
-                                      None, abi.Supports(self._supports), abi.Open(self._open), abi.Run(self._run), abi.Close(self._close))
+        self.table = abi.attn_backend(ctypes.sizeof(abi.attn_backend), abi.DEVICE_CPU, name.encode(), self._arrays.VERSION.encode(), abi.CAN_LSE - 1,
+                                      abi.FLAG_OWNS_OUTPUT, None, abi.Supports(self._supports), abi.Open(self._open), abi.Run(self._run),
+                                      abi.Close(self._close), 0, None, abi.Rest(self._rest))
 
-    def _guarded(self, why, work):
-        try:
-            work()
-            return abi.OK
-        except Unsupported as reason:
-            status, text = abi.UNSUPPORTED, str(reason)
-        except BaseException as error:  # SystemExit too: a backend does not end the worker
-            traceback.print_exc(file=sys.stderr)
+    def _refused(self, error, why):
+        """The status of an exception, and its text where the harness reads it."""
+        if isinstance(error, Unsupported):
+            status, text = abi.UNSUPPORTED, str(error)
+        else:
+            traceback.print_exception(type(error), error, error.__traceback__, file=sys.stderr)
             status, text = abi.FAILED, told(error, self._file)
-        room = why.contents.size - 1
-        ctypes.memmove(why.contents.data, text.encode("utf-8", "replace")[:room] + b"\0", min(len(text.encode("utf-8", "replace")), room) + 1)
+        data = text.encode("utf-8", "replace")[:why.contents.size - 1] + b"\0"
+        ctypes.memmove(why.contents.data, data, len(data))
         return status
 
     def _supports(self, _, problem, device, support, why):
-        def work():
+        try:
             support.contents.workspace_bytes = 0  # Python allocates for itself
             backend = self._class()
             reason = backend.supports(problem_of(problem.contents, device.contents, {})) if hasattr(backend, "supports") else None
+            if not isinstance(reason, (str, type(None))):
+                raise TypeError(f"supports returned {type(reason).__name__}; wanted is None, or the reason why not")
             if reason is not None:
                 raise Unsupported(reason)
-
-        return self._guarded(why, work)
+            return abi.OK
+        except BaseException as error:  # SystemExit too: a backend does not end the worker
+            return self._refused(error, why)
 
     def _open(self, _, problem, tensors, device, options, state, why):
-        def work():
+        try:
             table = options.contents
             chosen = {table.keys[i].decode(): table.values[i].decode() for i in range(table.count)}
             p = problem_of(problem.contents, device.contents, chosen)
-            t = SimpleNamespace(**{name: arrays.view(tensor.contents) for name in INPUTS if (tensor := getattr(tensors.contents, name))})
-            session = Session(self._class().prepare(p, t), p.backward)
+            given = {name: tensor.contents for name in INPUTS + ("o",) + GRADIENTS if (tensor := getattr(tensors.contents, name))}
+            t = SimpleNamespace(**{name: self._arrays.view(tensor) for name, tensor in given.items() if name in INPUTS})
+            outputs = {name: self._arrays.Output(name, tensor) for name, tensor in given.items() if name not in INPUTS}
+            session = Session(self._class().prepare(p, t), getattr(problem.contents, "pass"), outputs)
             gc.collect()
+            gc.freeze()  # what lives now needs no look in every collection
             self._count += 1
             self._sessions[self._count] = session
             state[0] = self._count
-
-        return self._guarded(why, work)
+            return abi.OK
+        except BaseException as error:
+            return self._refused(error, why)
 
     def _run(self, state, call, why):
-        return self._guarded(why, lambda: self._sessions[state].run(call.contents))
+        try:
+            self._sessions[state].run(getattr(call.contents, "pass"))
+            return abi.OK
+        except BaseException as error:
+            return self._refused(error, why)
+
+    def _rest(self, _):
+        try:
+            gc.collect()  # it is switched off inside calls, whose time it would be in
+        except BaseException:
+            traceback.print_exc(file=sys.stderr)
 
     def _close(self, state):
-        del self._sessions[state]
+        try:
+            del self._sessions[state]
+            gc.unfreeze()
+            gc.collect()
+        except BaseException:
+            traceback.print_exc(file=sys.stderr)

@@ -1,4 +1,4 @@
-"""arrays.py's functions for NumPy, on a CPU."""
+"""arrays.py for NumPy, on a CPU."""
 
 import ctypes
 
@@ -30,17 +30,36 @@ def view(tensor):
     return numpy.ndarray(shape, dtype, memory, 0, strides)
 
 
-def give(name, array, tensor):
-    """Points an output of the harness at `array`, wherever it lies."""
-    wanted, shape = dtype_of(tensor), tuple(tensor.shape[:tensor.ndim])
-    if not isinstance(array, numpy.ndarray):
-        raise TypeError(f"{name} is of type {type(array).__name__}; wanted is a NumPy array")
-    if array.shape != shape:
-        raise ValueError(f"{name} has shape {array.shape}; wanted is {shape}")
-    if array.dtype != wanted:
-        raise TypeError(f"{name} is {array.dtype}; wanted is {wanted}")
-    tensor.data = array.ctypes.data
-    tensor.byte_offset = 0
-    for axis, stride in enumerate(array.strides):
-        if shape[axis] > 1:  # the stride of a single element says nothing
-            tensor.strides[axis] = stride // wanted.itemsize
+_NOTHING = object()
+
+
+class Output:
+    """An output of the harness that may lie in an array of the backend's."""
+
+    def __init__(self, name, tensor):
+        self._name, self._tensor, self._dtype, self._shape = name, tensor, dtype_of(tensor), tuple(tensor.shape[:tensor.ndim])
+        self._strides = tuple(stride * self._dtype.itemsize for stride in tensor.strides[:tensor.ndim])
+        self._array, self._data = _NOTHING, 0
+
+    def give(self, array):
+        """Points the output at `array`, wherever it lies."""
+        if array is not self._array:
+            self._check(array)
+            self._array, self._data = array, array.__array_interface__["data"][0]
+        tensor = self._tensor
+        tensor.data = self._data
+        tensor.byte_offset = 0
+        if array.strides != self._strides:
+            for axis, stride in enumerate(array.strides):
+                if self._shape[axis] > 1:  # the stride of a single element says nothing
+                    tensor.strides[axis], rest = divmod(stride, self._dtype.itemsize)
+                    if rest:
+                        raise ValueError(f"{self._name} has strides of {array.strides} bytes; wanted are multiples of {self._dtype.itemsize}")
+
+    def _check(self, array):
+        if not isinstance(array, numpy.ndarray):
+            raise TypeError(f"{self._name} is of type {type(array).__name__}; wanted is a NumPy array")
+        if array.shape != self._shape:
+            raise ValueError(f"{self._name} has shape {array.shape}; wanted is {self._shape}")
+        if array.dtype != self._dtype:
+            raise TypeError(f"{self._name} is {array.dtype}; wanted is {self._dtype}")

@@ -13,6 +13,8 @@ import numpy
 
 
 class Mutant:
+    arrays = "numpy"
+
     def supports(self, p):
         return "dropout is not written" if p.dropout else None
 
