@@ -30,14 +30,14 @@ class Threads {
  public:
   // The calling thread is one of `count`.
   explicit Threads(int count) {
-    for (int i = 1; i < count; ++i) workers_.emplace_back([this, i] { serve(i); });
+    try {
+      for (int i = 1; i < count; ++i) workers_.emplace_back([this, i] { serve(i); });
+    } catch (...) {  // the system gives no more
+      end();
+      throw;
+    }
   }
-  ~Threads() {
-    stop_ = true;
-    generation_.fetch_add(1, std::memory_order_release);
-    generation_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
-  }
+  ~Threads() { end(); }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
@@ -70,6 +70,13 @@ class Threads {
   }
 
  private:
+  void end() {
+    stop_ = true;
+    generation_.fetch_add(1, std::memory_order_release);
+    generation_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
   // Spins for the length of a short operation, because the next one follows at once; then sleeps.
   template <class Value, class Busy>
   static Value wait_while(const std::atomic<Value>& word, Busy busy) {
