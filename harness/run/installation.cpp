@@ -14,6 +14,8 @@ namespace {
 
 // FNV-1a over the file's bytes (Fowler, Noll, Vo); empty when it cannot be read.
 std::string fingerprint_of(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return "";  // a pipe or a device may never end
   std::ifstream in(file, std::ios::binary);
   if (!in) return "";
   std::uint64_t hash = 0xcbf29ce484222325ull;
@@ -46,10 +48,18 @@ PluginFacts describe(const Installation& installation, const BackendCode& code, 
                      const std::atomic<bool>& interrupted) {
   PluginFacts facts;
   facts.code = code;
+  std::error_code ignored;
+  if (!code.file.empty() && !std::filesystem::is_regular_file(code.file, ignored)) {
+    facts.fault.emplace();
+    facts.fault->status = Status::unsupported;
+    facts.fault->reason = fmt::format("{} is no regular file", code.file);
+    return facts;
+  }
   facts.fingerprint = fingerprint_of(code.file);
   try {
     Worker worker(worker_command(installation, code), device, {patience, patience}, interrupted);
     facts.fault = worker.fault();
+    if (facts.fault && facts.fault->status == Status::crashed && !code.interpreter.empty()) facts.fault->reason += fmt::format(" by the interpreter {}", code.interpreter);
     facts.environment = worker.facts().environment;
     facts.backends = worker.facts().backends;
   } catch (const Error& error) {

@@ -49,8 +49,9 @@ BackendSpec read_backend(const Node& node, const std::string& folder) {
   if (python) read_python(*python, folder, spec);
   if (interpreter) {
     if (!python) refuse(*interpreter, "is of Python backends; it needs python: file.py:Class");
-    // A bare command is looked up on PATH.
-    spec.interpreter = read_text(*interpreter).find('/') == std::string::npos ? interpreter->text : in_folder(folder, interpreter->text);
+    // A bare command is looked up on PATH; what stands beside the suite must not become one.
+    const bool bare = read_text(*interpreter).find('/') == std::string::npos;
+    spec.interpreter = bare ? interpreter->text : std::filesystem::absolute(in_folder(folder, interpreter->text)).string();
   }
   if (build) {
     if (!plugin && !python) refuse(*build, "is of backends that you build; it needs plugin or python");

@@ -15,6 +15,13 @@ INPUTS = ("q", "k", "v", "mask", "alibi", "lengths_q", "lengths_kv", "starts_q",
 GRADIENTS = ("dq", "dk", "dv")
 
 
+def print_traceback(error):
+    try:
+        traceback.print_exception(type(error), error, error.__traceback__, file=sys.__stderr__)
+    except BaseException:
+        pass  # the user's code may have closed or replaced it
+
+
 class Session:
     """A backend prepared for one problem: what `run` calls, over and over."""
 
@@ -44,7 +51,7 @@ class Session:
                 result = self._named(result, names)
             for name in names:
                 if name not in result:
-                    raise KeyError(f"the call returned no {name}; wanted are {', '.join(names)}")
+                    raise ValueError(f"the call returned no {name}; wanted are {', '.join(names)}")
                 self._outputs[name].give(result[name])
             self._given[names] = result
 
@@ -71,12 +78,14 @@ class Backend:
                                       abi.Close(self._close), 0, None, abi.Rest(self._rest))
 
     def _refused(self, error, why):
-        """The status of an exception, and its text where the harness reads it."""
-        if isinstance(error, Unsupported):
-            status, text = abi.UNSUPPORTED, str(error)
-        else:
-            traceback.print_exception(type(error), error, error.__traceback__, file=sys.stderr)
-            status, text = abi.FAILED, told(error, self._file)
+        """The status of an exception, and its text where the harness reads it. Raises nothing, whatever the exception does when it is looked at."""
+        status = abi.UNSUPPORTED if isinstance(error, Unsupported) else abi.FAILED
+        try:
+            text = str(error) if status == abi.UNSUPPORTED else told(error, self._file)
+        except BaseException:
+            status, text = abi.FAILED, f"an exception of type {type(error).__name__} that cannot be printed"
+        if status == abi.FAILED:
+            print_traceback(error)
         data = text.encode("utf-8", "replace")[:why.contents.size - 1] + b"\0"
         ctypes.memmove(why.contents.data, data, len(data))
         return status
@@ -122,13 +131,13 @@ class Backend:
     def _rest(self, _):
         try:
             gc.collect()  # it is switched off inside calls, whose time it would be in
-        except BaseException:
-            traceback.print_exc(file=sys.stderr)
+        except BaseException as error:
+            print_traceback(error)
 
     def _close(self, state):
         try:
             del self._sessions[state]
             gc.unfreeze()
             gc.collect()
-        except BaseException:
-            traceback.print_exc(file=sys.stderr)
+        except BaseException as error:
+            print_traceback(error)

@@ -10,7 +10,7 @@ class Unsupported(Exception):
 
 def told(error, file):
     """An exception in a line, with the place in the user's file where it passed last."""
-    text = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()
+    text = " ".join("".join(traceback.format_exception_only(type(error), error)).split())
     places = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == file]
     where = f" ({os.path.basename(file)}:{places[-1].lineno} in {places[-1].name})" if places else ""
-    return (text[-1] if text else type(error).__name__) + where
+    return (text or type(error).__name__) + where

@@ -36,7 +36,7 @@ class Mutant:
         most = scores.max(-1, keepdims=True)
         weights = numpy.exp(scores - numpy.where(numpy.isfinite(most), most, 0))
         total = weights.sum(-1, keepdims=True)
-        return numpy.where(total > 0, weights / numpy.where(total > 0, total, 1), self.dead_weights() * self.rows()[..., None])
+        return numpy.where(total > 0, weights / numpy.where(total > 0, total, 1), numpy.where(self.rows()[..., None], self.dead_weights(), numpy.float32(0)))
 
     def gradients(self):
         p = self.p
