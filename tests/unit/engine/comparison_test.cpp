@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace attn {
 namespace {
 
@@ -21,7 +23,7 @@ struct Rows {
       expected.out.push_back(0.5);
       naive.out.push_back(0.5 + naive_error);
       found.push_back(0.5);
-      expected.lse.push_back(0);
+      expected.lse.push_back(std::log(static_cast<double>(visible)));
       expected.noise.push_back(1);
       expected.visible.push_back(visible);
     }
@@ -63,8 +65,27 @@ TEST(Comparison, LuckOfEveryRowLeavesARoundingOfTheWeightsAndTwoUlp) {
   Rows rows;
   rows.add(20, 3, 0);
   const double ulp_of_half = 0x1p-24;
-  EXPECT_TRUE(rows.is_right_with(2 * 0x1p-24 + 2 * ulp_of_half));
-  EXPECT_FALSE(rows.is_right_with(2 * 0x1p-24 + 2.1 * ulp_of_half));
+  EXPECT_TRUE(rows.is_right_with(2 * (0x1p-24 + 0x1p-22) + 2 * ulp_of_half));
+  EXPECT_FALSE(rows.is_right_with(2 * (0x1p-24 + 0x1p-22) + 2.1 * ulp_of_half));
+}
+
+TEST(Comparison, LargeScoresRoundMore) {
+  Rows rows;
+  rows.add(20, 3, 0);
+  EXPECT_FALSE(rows.is_right_with(4e-6));
+  for (double& lse : rows.expected.lse) lse += 20;
+  EXPECT_TRUE(rows.is_right_with(4e-6));
+  EXPECT_FALSE(rows.is_right_with(1.4e-5));
+}
+
+// The gradients of one visible key are exactly 0, and so are the naive ones; others cancel to a rounding.
+TEST(Comparison, WhatCancelsToZeroMayErrByARoundingInEveryRow) {
+  Rows rows;
+  rows.add(50, 1, 0);
+  rows.expected.out.assign(50, 0.0);
+  rows.naive.out.assign(50, 0.0);
+  EXPECT_TRUE(compare(std::vector<double>(50, 1e-7), rows.expected, rows.naive, ATTN_FP32).right);
+  EXPECT_FALSE(compare(std::vector<double>(50, 3e-7), rows.expected, rows.naive, ATTN_FP32).right);
 }
 
 }  // namespace
