@@ -122,12 +122,12 @@ class GroupGradients {
       return add_to_v(plan);
     }
     load_row(operands_.inputs.q, row, c_.head_dim, q_);
-    make_weights(plan);
+    make_weights(plan, at);
     add_to_v(plan);
     make_dscores(plan, at);
   }
 
-  void make_weights(const RowPlan& plan) {
+  void make_weights(const RowPlan& plan, std::size_t at) {
     const Number scale = scoring_.scale, softcap = scoring_.softcap;
     const auto& steps = scoring_.steps;
     const std::int64_t first = plan.first, end = plan.end;
@@ -144,6 +144,7 @@ class GroupGradients {
     const Number most = *std::max_element(s + first, s + end);
     Number sum = 0;
     for (std::int64_t j = first; j < end; ++j) sum += s[j] = std::exp(s[j] - most);
+    result_.dq.lse[at] = static_cast<double>(most + std::log(sum));
     for (std::int64_t j = first; j < end; ++j) s[j] = steps.weight(s[j], sum) / steps.divisor(sum);
   }
 

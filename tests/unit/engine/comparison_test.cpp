@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace attn {
 namespace {
 
@@ -16,21 +18,22 @@ struct Rows {
   Evaluation expected = one_column(), naive = one_column();
   std::vector<double> found;
 
-  void add(std::int64_t count, std::int64_t visible, double naive_error) {
+  void add(std::int64_t count, std::int64_t visible, double naive_error, double lse = 0) {
     for (std::int64_t i = 0; i < count; ++i) {
       expected.out.push_back(0.5);
       naive.out.push_back(0.5 + naive_error);
       found.push_back(0.5);
-      expected.lse.push_back(0);
+      expected.lse.push_back(lse);
       expected.noise.push_back(1);
       expected.visible.push_back(visible);
     }
   }
-  bool is_right_with(double error_of_the_first) {
+  Comparison with(double error_of_the_first, std::int32_t dtype = ATTN_FP32) {
     std::vector<double> rows = found;
     rows[0] += error_of_the_first;
-    return !compare(rows, expected, naive, ATTN_FP32).off[0];
+    return compare(rows, expected, naive, dtype);
   }
+  bool is_right_with(double error_of_the_first) { return !with(error_of_the_first).off[0]; }
 };
 
 TEST(Comparison, AFewLuckyRowsAreJudgedByThoseOfMoreKeys) {
@@ -65,6 +68,26 @@ TEST(Comparison, LuckOfEveryRowLeavesARoundingOfTheWeightsAndTwoUlp) {
   const double ulp_of_half = 0x1p-24;
   EXPECT_TRUE(rows.is_right_with(2 * 0x1p-24 + 2 * ulp_of_half));
   EXPECT_FALSE(rows.is_right_with(2 * 0x1p-24 + 2.1 * ulp_of_half));
+}
+
+TEST(Comparison, BuriedRowsAreJudgedByEachOtherAlone) {
+  constexpr double kFill = -65504;
+  Rows living, buried;
+  living.add(20, 16, 0), living.add(20, 16, 0.4, kFill + 3);
+  buried.add(20, 16, 0.4, kFill + 3), buried.add(20, 16, 0);
+  EXPECT_TRUE(living.with(0.002, ATTN_FP16).off[0]);
+  EXPECT_FALSE(buried.with(0.7, ATTN_FP16).off[0]);
+  EXPECT_TRUE(buried.with(0.9, ATTN_FP16).off[0]);
+  EXPECT_TRUE(buried.with(0.7, ATTN_FP16).right) << "nor has the mean to do with them";
+  EXPECT_LT(buried.with(0, ATTN_FP16).mean_budget, 0.002);
+}
+
+TEST(Comparison, ARowIsBuriedWhenItsScoresAreBeyondHalfTheRangeAndThere) {
+  EXPECT_TRUE(is_buried(-65504 + 5, ATTN_FP16));
+  EXPECT_TRUE(is_buried(-3.3895e38, ATTN_BF16));
+  EXPECT_FALSE(is_buried(-65504 + 5, ATTN_BF16));
+  EXPECT_FALSE(is_buried(-128, ATTN_FP16));
+  EXPECT_FALSE(is_buried(-std::numeric_limits<double>::infinity(), ATTN_FP16)) << "dead";
 }
 
 }  // namespace
