@@ -66,8 +66,8 @@ class GroupGradients {
       head_dv_.assign(dv_.size(), Number{0});
       for (std::int64_t row = 0; row < rows_of(value_, b); ++row) add_row({b, h, row}, q_row++);
       if (slip_ == GradientSlip::one_head && h != place.heads.back()) continue;
-      for (std::size_t i = 0; i < dk_.size(); ++i) dk_[i] += scoring_.steps.score(head_dk_[i]);
-      for (std::size_t i = 0; i < dv_.size(); ++i) dv_[i] += scoring_.steps.score(head_dv_[i]);
+      for (std::size_t i = 0; i < dk_.size(); ++i) dk_[i] += head_dk_[i];
+      for (std::size_t i = 0; i < dv_.size(); ++i) dv_[i] += head_dv_[i];
     }
     const auto dtype = static_cast<std::int32_t>(value_.dtype_kv);
     for (std::int64_t j = 0; j < keys_of(value_, b); ++j) {

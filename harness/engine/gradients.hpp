@@ -45,8 +45,8 @@ struct Gradients {
 // The rows of `value` that belong to `groups`, as `reading` has them; padding aside. Several threads.
 Gradients reference_gradients(const GradientReading& reading, const Case& value, const GradientOperands& operands, std::span<const KvHead> groups);
 
-// Every intermediate number (scores, weights, dP, D, dS, the gradients of single query heads) rounded to the case's dtype, sums in float; in 8 bit, whose range is
-// too small for them, to bf16.
+// Every intermediate number (scores, weights, dP, D, dS) rounded to the case's dtype, sums in float, those over the heads of a group too; in 8 bit, whose range
+// is too small for them, to bf16.
 Gradients naive_gradients(const GradientReading& reading, const Case& value, const GradientOperands& operands, std::span<const KvHead> groups);
 
 // All groups when `limits` allow it, else some of them, always the first and the last. Deterministic.
