@@ -47,7 +47,7 @@ class GroupGradients {
  public:
   // `computed`: the reading with the dtype that the steps round to.
   GroupGradients(const GradientReading& reading, const Reading& computed, const Case& value, const GradientOperands& operands, Gradients& result)
-      : slip_(reading.slip), reading_(computed), c_(computed.value), value_(value), operands_(operands), result_(result),
+      : slip_(reading.slip), c_(computed.value), value_(value), operands_(operands), result_(result),
         planner_(computed, operands.inputs.mask), scoring_(computed, mask_reader(computed, operands.inputs.mask)) {}
 
   void evaluate(const Place& place) {
@@ -207,7 +207,6 @@ class GroupGradients {
   }
 
   GradientSlip slip_;
-  const Reading& reading_;
   const Case& c_;
   const Case& value_;
   const GradientOperands& operands_;

@@ -7,6 +7,7 @@
 
 #include "core/case.hpp"
 #include "core/measurement.hpp"
+#include "engine/comparison.hpp"
 #include "engine/reference.hpp"
 #include "engine/row_sample.hpp"
 
@@ -38,6 +39,9 @@ struct NumericsResult {
 // With dropout the output is random: checked are writing, finiteness, that it is not the one without dropout, and dropout_check.hpp.
 // Costs a few evaluations of `limits.flops`, about twenty when the answer is wrong, on several threads.
 NumericsResult check_output(const CheckInput& input);
+
+// What is stored of a comparison of `rows` rows; nothing but their number when there are none.
+Numerics numbers_of(const Comparison& comparison, std::size_t rows);
 
 // Two checks of one call: the worse status, both reasons, the numbers of the one that comes closer to its budget (or is further beyond).
 NumericsResult merged(NumericsResult first, const NumericsResult& second);
