@@ -16,10 +16,28 @@ bool has_lengths(const Case& c) { return !c.lengths_q.empty() || !c.lengths_kv.e
 
 double bytes_of(DType dtype) { return static_cast<double>(element_bytes(static_cast<std::int32_t>(dtype))); }
 
-// Rows and keys of every sequence are equal: top left and bottom right are then the same.
-bool square(const Case& c) {
-  for (std::int64_t b = 0; b < c.batch; ++b)
-    if (rows_of(c, b) != keys_of(c, b)) return false;
+// The first sequence for which top left and bottom right differ: its rows and keys are not as many, and it has both.
+std::optional<std::int64_t> first_uneven(const Case& c) {
+  for (std::int64_t b = 0; b < (has_lengths(c) ? c.batch : 1); ++b)
+    if (rows_of(c, b) != keys_of(c, b) && rows_of(c, b) > 0 && keys_of(c, b) > 0) return b;
+  return std::nullopt;
+}
+
+// Whether the mask tensor may hide all of a row's keys, for some seed: the key that its pattern always shows (fill_mask in engine/inputs.hpp) is none of them.
+// The mask's diagonal runs through seq_q x seq_kv, whatever the lengths.
+bool mask_may_hide(const Case& c, std::int64_t row, const KeyRange& keys) {
+  const MaskTensor& mask = c.mask_tensor;
+  const bool by_value = mask.dtype == MaskDType::dtype, infinite = mask.fill == MaskFill::minus_infinity && c.dtype != DType::fp8_e4m3;
+  if (by_value && !infinite) return false;
+  const bool each_row = mask.full[2], each_key = mask.full[3];
+  const std::int64_t own = (each_row ? row : c.seq_q - 1) + (c.alignment == Alignment::bottom_right ? c.seq_kv - c.seq_q : 0);
+  const std::int64_t shown = std::clamp<std::int64_t>(own, 0, c.seq_kv - 1);
+  switch (mask.pattern) {
+    case MaskPattern::all_true: return false;
+    case MaskPattern::causal: return own < (each_key ? keys.first : 0);
+    case MaskPattern::random: return each_key && (shown < keys.first || shown >= keys.end);
+    case MaskPattern::rows_dead: return true;
+  }
   return true;
 }
 
@@ -43,15 +61,11 @@ KeyRange visible_keys(const Case& c, std::int64_t b, std::int64_t row) {
 }
 
 bool may_have_dead_rows(const Case& c) {
-  // Any tensor that hides keys can hide them all together with causality or a window; all_true and a square causal one cannot alone.
-  if (c.mask == MaskKind::tensor && c.mask_tensor.fill == MaskFill::minus_infinity && c.mask_tensor.pattern != MaskPattern::all_true)
-    if (c.mask_tensor.pattern != MaskPattern::causal || has_diagonal(c) || !square(c)) return true;
-  for (std::int64_t b = 0; b < c.batch; ++b) {
-    const std::int64_t rows = rows_of(c, b);
-    if (rows == 0) continue;
-    // Visibility moves with the row, so the first and the last row are the extremes.
-    if (visible_keys(c, b, 0).size() == 0 || visible_keys(c, b, rows - 1).size() == 0) return true;
-  }
+  for (std::int64_t b = 0; b < (has_lengths(c) ? c.batch : 1); ++b)
+    for (std::int64_t row = 0; row < rows_of(c, b); ++row) {
+      const KeyRange keys = visible_keys(c, b, row);
+      if (keys.size() == 0 || (c.mask == MaskKind::tensor && mask_may_hide(c, row, keys))) return true;
+    }
   return false;
 }
 
@@ -96,6 +110,10 @@ std::optional<std::string> impossible(const Case& c) {
   };
   if (auto why = fits(c.lengths_q, "q", c.seq_q)) return why;
   if (auto why = fits(c.lengths_kv, "kv", c.seq_kv)) return why;
+  if ((has_diagonal(c) || c.alibi) && !c.alignment)
+    if (const auto uneven = first_uneven(c))
+      return fmt::format("alignment is required (top_left or bottom_right): causal, a window or alibi is set and sequence {} has {} rows and {} keys; "
+                         "varlen kernels anchor bottom_right", *uneven, rows_of(c, *uneven), keys_of(c, *uneven));
   if (c.alibi && !c.alibi->empty() && static_cast<std::int64_t>(c.alibi->size()) != c.heads)
     return fmt::format("alibi.slopes has {} entries, but heads is {}", c.alibi->size(), c.heads);
   if (c.page_size < 0) return fmt::format("page_size is {}; it must be at least 1", c.page_size);
@@ -132,7 +150,7 @@ std::uint64_t needs(const Case& c) {
   need(c.head_dim != c.head_dim_v, ATTN_CAN_HEAD_DIM_V);
   need(c.mask == MaskKind::causal, ATTN_CAN_CAUSAL);
   // ALiBi counts distance from the diagonal; moving it shifts a row's scores by one constant only while no distance changes sign, so it anchors too.
-  if ((has_diagonal(c) || c.alibi) && !square(c))
+  if ((has_diagonal(c) || c.alibi) && first_uneven(c))
     bits |= c.alignment == Alignment::bottom_right ? ATTN_CAN_ALIGN_BOTTOM_RIGHT : ATTN_CAN_ALIGN_TOP_LEFT;
   need(c.window_left >= 0 || c.window_right >= 0, ATTN_CAN_WINDOW);
   need(c.softcap != 0, ATTN_CAN_SOFTCAP);

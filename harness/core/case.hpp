@@ -78,7 +78,7 @@ struct KeyRange {
 };
 // The keys that causality, window and lengths leave to row `row`; a mask tensor may hide more of them.
 KeyRange visible_keys(const Case& value, std::int64_t batch_index, std::int64_t row);
-// True when some row is left without a key by causality, window or lengths, or may be by the mask tensor.
+// True when some row is left without a key by causality, window or lengths, or by the mask tensor for some seed.
 bool may_have_dead_rows(const Case& value);
 
 // ATTN_CAN_* bits without which the answer would be another.

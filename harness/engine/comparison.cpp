@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/inputs.hpp"
+
 namespace attn {
 namespace {
 
@@ -24,14 +26,15 @@ Precision precision_of(std::int32_t dtype) {
   }
 }
 
-// Naive error per noise, by octave of the number of visible keys: rows with as many keys err alike.
+// Naive error per noise, by octave of the number of visible keys: rows with as many keys err alike. Buried rows, or all others.
 class NaiveError {
  public:
-  NaiveError(const Evaluation& expected, const Evaluation& naive, std::int32_t dtype) : unit_(std::ldexp(1.0, -precision_of(dtype).mantissa - 1) + 0x1p-22) {
+  NaiveError(const Evaluation& expected, const Evaluation& naive, std::int32_t dtype, bool buried)
+      : unit_(std::ldexp(1.0, -precision_of(dtype).mantissa - 1) + 0x1p-22), buried_(buried) {
     std::array<double, kOctaves> largest{};
     std::array<std::size_t, kOctaves> rows{};
     for (std::size_t row = 0; row < expected.lse.size(); ++row) {
-      if (expected.noise[row] == 0) continue;
+      if (expected.noise[row] == 0 || is_buried(expected.lse[row], dtype) != buried) continue;
       double error = 0;
       for (std::size_t i = row * static_cast<std::size_t>(expected.columns); i < (row + 1) * static_cast<std::size_t>(expected.columns); ++i) {
         const double difference = std::fabs(naive.out[i] - expected.out[i]);
@@ -41,9 +44,8 @@ class NaiveError {
       largest[octave] = std::max(largest[octave], error / expected.noise[row]);
       ++rows[octave];
     }
-    // An octave may hold few rows, all of them lucky (the last keys of a
-    // causal mask are seen by one query of each head): neighbours count too, and as many of them as it takes to have a sample. Rows of a case that has not
-    // even that many share their luck, and say half as much.
+    // An octave may hold few rows, all of them lucky (the last keys of a causal mask are seen by one query of each head): neighbours count too, and as many of
+    // them as it takes to have a sample. Rows of a case that has not even that many share their luck, and say half as much.
     for (std::size_t i = 0; i < kOctaves; ++i) {
       per_noise_[i] = largest[i];
       std::size_t sample = rows[i];
@@ -57,20 +59,23 @@ class NaiveError {
   double of(const Evaluation& expected, std::size_t row) const { return std::max(per_noise_[octave_of(expected.visible[row])] * expected.noise[row], least(expected, row)); }
 
   // What a row may err by however lucky the naive one was (probes whose products are exact, gradients that cancel to 0): a rounding of the weights to the dtype,
-  // and a few of the sums in fp32; and of the scores, whose size the log-sum-exp tells where there is one.
+  // and a few of the sums in fp32; and of the scores, whose size the log-sum-exp tells where there is one. Buried rows have lost their scores to rounding.
   double least(const Evaluation& expected, std::size_t row) const {
     const double mean_score = expected.lse[row] - std::log(static_cast<double>(expected.visible[row]));
-    return unit_ * (std::isfinite(mean_score) ? 1 + std::fabs(mean_score) : 1) * expected.noise[row];
+    return unit_ * (std::isfinite(mean_score) && !buried_ ? 1 + std::fabs(mean_score) : 1) * expected.noise[row];
   }
 
  private:
   double unit_;
+  bool buried_;
   static constexpr std::size_t kOctaves = 65, kSample = 8;  // rows
   static std::size_t octave_of(std::int64_t visible) { return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(visible))); }
   std::array<double, kOctaves> per_noise_{};
 };
 
 }  // namespace
+
+bool is_buried(double lse, std::int32_t dtype) { return std::isfinite(lse) && lse < lowest_finite(dtype) / 2; }
 
 double ulp(double value, std::int32_t dtype) {
   const Precision precision = precision_of(dtype);
@@ -83,7 +88,7 @@ Comparison compare(const std::vector<double>& found, const Evaluation& expected,
   Comparison result;
   const std::size_t rows = expected.lse.size();
   const auto columns = static_cast<std::size_t>(expected.columns);
-  const NaiveError naive_error(expected, naive, dtype);
+  const NaiveError of_buried(expected, naive, dtype, true), of_others(expected, naive, dtype, false);
   result.off.assign(rows, false);
   double worst_ratio = -1, errors = 0, naive_errors = 0, ulps = 0, error_squares = 0, squares = 0, elements = 0;
   for (std::size_t row = 0; row < rows; ++row) {
@@ -93,7 +98,8 @@ Comparison compare(const std::vector<double>& found, const Evaluation& expected,
     for (std::size_t x = 0; x < columns; ++x) largest = std::max(largest, std::fabs(want[x]));
     // A dead row of the policy zero weighs nothing and is exactly 0.
     const bool exact = expected.noise[row] == 0 && largest == 0;
-    const double two_ulp = exact ? 0 : 2 * ulp(largest, dtype), budget = 2 * naive_error.of(expected, row) + two_ulp;
+    const bool buried = is_buried(expected.lse[row], dtype);
+    const double two_ulp = exact ? 0 : 2 * ulp(largest, dtype), budget = 2 * (buried ? of_buried : of_others).of(expected, row) + two_ulp;
     for (std::size_t x = 0; x < columns; ++x) {
       const bool both_nan = std::isnan(want[x]) && std::isnan(have[x]);
       double error = std::fabs(have[x] - want[x]);
@@ -112,11 +118,14 @@ Comparison compare(const std::vector<double>& found, const Evaluation& expected,
         result.max_error_budget = budget;
       }
       if (both_nan) continue;
-      elements += 1;
-      errors += error;
-      ulps += two_ulp;
-      // A quarter of the largest error is about the mean one of random roundings.
-      if (const double each = std::fabs(naive.out[row * columns + x] - want[x]); std::isfinite(each)) naive_errors += std::max(each, naive_error.least(expected, row) / 4);
+      if (!buried) {
+        elements += 1;
+        errors += error;
+        ulps += two_ulp;
+        // A quarter of the largest error is about the mean one of random roundings.
+        if (const double each = std::fabs(naive.out[row * columns + x] - want[x]); std::isfinite(each))
+          naive_errors += std::max(each, of_others.least(expected, row) / 4);
+      }
       error_squares += error * error;
       squares += want[x] * want[x];
     }

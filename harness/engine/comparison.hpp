@@ -12,7 +12,7 @@ struct Comparison {
   bool right = true;                       // every row within its budget, and the mean within its own
   std::vector<bool> off;                   // per row: beyond its budget
   double max_error = 0, max_error_budget = 0;  // the largest error and the budget of its row
-  double mean_error = 0, mean_budget = 0;  // over all elements
+  double mean_error = 0, mean_budget = 0;  // over all elements but those of buried rows
   double rel_error = 0;                    // ||found - expected|| / ||expected||
   std::size_t worst_row = 0;               // where error / budget is largest
   std::int64_t worst_column = 0;
@@ -21,6 +21,10 @@ struct Comparison {
 
 // `found`: (rows, columns) as in `expected`. `dtype`: an attn_dtype, the output's. The rows' budgets are described with check_output.
 Comparison compare(const std::vector<double>& found, const Evaluation& expected, const Evaluation& naive, std::int32_t dtype);
+
+// Whether the log sum of a row's exponentials says that a mask's finite fill hides all of its keys. Rounded to the dtype such scores lose much of what tells
+// them apart, in fp16 all of it: the naive evaluation of the row has no more to do with the others' than the row itself.
+bool is_buried(double lse, std::int32_t dtype);
 
 // Distance from |value| to the next larger number of the dtype.
 double ulp(double value, std::int32_t dtype);

@@ -45,4 +45,10 @@ std::string extent_of(const std::vector<bool>& off, const std::vector<OutputRow>
   return text;
 }
 
+std::string worst_of(const Comparison& comparison, const std::vector<OutputRow>& rows, const std::vector<double>& found, const Evaluation& expected) {
+  const std::size_t at = comparison.worst_row * static_cast<std::size_t>(expected.columns) + static_cast<std::size_t>(comparison.worst_column);
+  return fmt::format("worst at {}: found {:.7g}, expected {:.7g} within {:.2g}; {}", place_of(rows[comparison.worst_row], comparison.worst_column), found[at],
+                     expected.out[at], comparison.worst_budget, extent_of(comparison.off, rows));
+}
+
 }  // namespace attn

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/comparison.hpp"
 #include "engine/reference.hpp"
 
 namespace attn {
@@ -17,6 +18,8 @@ std::string place_of(const OutputRow& row, std::int64_t column);
 std::string elements(std::int64_t count);
 // "12 of 640 checked rows are off, only head 3, only from row 60 on".
 std::string extent_of(const std::vector<bool>& off, const std::vector<OutputRow>& rows);
+// "worst at (batch 0, head 1, row 5, column 3): found 17.5, expected 0.25 within 0.001; 12 of 640 checked rows are off". `found`: (rows, columns), as in expected.
+std::string worst_of(const Comparison& comparison, const std::vector<OutputRow>& rows, const std::vector<double>& found, const Evaluation& expected);
 
 std::string joined(const auto& parts, const char* separator) {
   std::string text;

@@ -171,15 +171,15 @@ __global__ void attn_harness_weights(const RowWork<Steps> work, const Steps step
   const std::int64_t thread = threadIdx.x, threads = blockDim.x;
 
   Number largest = kHidden;
-  double hidden = 0;  // a count, exact
-  for (std::int64_t j = plan.first + thread; j < plan.end; j += threads) {
-    largest = s[j] > largest ? s[j] : largest;
-    hidden += s[j] == kHidden;
-  }
+  for (std::int64_t j = plan.first + thread; j < plan.end; j += threads) largest = s[j] > largest ? s[j] : largest;
   largest = over_block<true>(largest, reinterpret_cast<Number*>(shared));
-  hidden = over_block<false>(hidden, shared);
   Number sum = 0;
-  for (std::int64_t j = plan.first + thread; j < plan.end; j += threads) sum += s[j] = exp(s[j] - largest);
+  double visible = 0;  // a count, exact
+  for (std::int64_t j = plan.first + thread; j < plan.end; j += threads) {
+    sum += s[j] = exp(s[j] - largest);
+    visible += weighs(s[j]);
+  }
+  visible = over_block<false>(visible, shared);
   if constexpr (Steps::kInOrder) {
     __syncthreads();
     sum = 0;
@@ -202,7 +202,7 @@ __global__ void attn_harness_weights(const RowWork<Steps> work, const Steps step
   const bool empty = plan.keys() == 0;
   const Number divisor = empty ? Number{1} : steps.divisor(sum);
   work.divisors[tile.first_row + r] = divisor;
-  work.visible[plan.index] = plan.dead ? 0 : plan.keys() - static_cast<std::int64_t>(hidden);
+  work.visible[plan.index] = plan.dead ? 0 : static_cast<std::int64_t>(visible);
   work.lse[plan.index] = empty || plan.dead ? -std::numeric_limits<double>::infinity() : static_cast<double>(largest + log(sum));
   work.noise[plan.index] = empty ? 0 : sqrt(noise) / static_cast<double>(divisor);
 }

@@ -72,19 +72,6 @@ void scan(const Tensor& tensor, const GradientInput& input, std::vector<std::str
                                   place_of(found.first_not_finite->row, found.first_not_finite->column), found.first_not_finite->value));
 }
 
-std::optional<double> finite(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
-
-void record(const Comparison& comparison, std::size_t rows, Numerics& numerics) {
-  Numerics of_tensor;
-  of_tensor.max_abs_error = finite(comparison.max_error);
-  of_tensor.mean_abs_error = finite(comparison.mean_error);
-  of_tensor.rel_error = finite(comparison.rel_error);
-  of_tensor.max_budget = finite(comparison.max_error_budget);
-  of_tensor.mean_budget = finite(comparison.mean_budget);
-  of_tensor.rows_checked = static_cast<std::int64_t>(rows);
-  numerics = merged({Status::ok, "", numerics}, {Status::ok, "", of_tensor}).numerics;
-}
-
 // All three tensors of these groups are what the reading gives, and the budget tells that from what is right.
 bool is_misread_as(const GradientReading& reading, const GradientInput& input, std::span<const KvHead> groups, const Gradients& right, const Gradients& allowed) {
   const Gradients mistaken = reference_gradients(reading, *input.value, input.operands, groups);
@@ -148,13 +135,10 @@ NumericsResult check_gradients(const GradientInput& input) {
       all_right = all_right && comparison.right;
       continue;
     }
-    record(comparison, rows.size(), result.numerics);
+    result.numerics = merged({Status::ok, "", result.numerics}, {Status::ok, "", numbers_of(comparison, rows.size())}).numerics;
     if (comparison.right) continue;
     all_right = false;
-    const OutputRow& worst = rows[comparison.worst_row];
-    const std::size_t at = comparison.worst_row * static_cast<std::size_t>(expected.columns) + static_cast<std::size_t>(comparison.worst_column);
-    reasons.push_back(fmt::format("{}: worst at {}: found {:.7g}, expected {:.7g} within {:.2g}; {}", tensor.name, place_of(worst, comparison.worst_column),
-                                  found[at], expected.out[at], comparison.worst_budget, extent_of(comparison.off, rows)));
+    reasons.push_back(fmt::format("{}: {}", tensor.name, worst_of(comparison, rows, found, expected)));
     const std::int64_t group = tensor.found == &GradientInput::dq ? c.heads / c.heads_kv : 1;
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (comparison.off[i]) off.insert({rows[i].batch, rows[i].head / group});

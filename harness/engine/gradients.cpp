@@ -47,7 +47,7 @@ class GroupGradients {
  public:
   // `computed`: the reading with the dtype that the steps round to.
   GroupGradients(const GradientReading& reading, const Reading& computed, const Case& value, const GradientOperands& operands, Gradients& result)
-      : slip_(reading.slip), reading_(computed), c_(computed.value), value_(value), operands_(operands), result_(result),
+      : slip_(reading.slip), c_(computed.value), value_(value), operands_(operands), result_(result),
         planner_(computed, operands.inputs.mask), scoring_(computed, mask_reader(computed, operands.inputs.mask)) {}
 
   void evaluate(const Place& place) {
@@ -66,8 +66,8 @@ class GroupGradients {
       head_dv_.assign(dv_.size(), Number{0});
       for (std::int64_t row = 0; row < rows_of(value_, b); ++row) add_row({b, h, row}, q_row++);
       if (slip_ == GradientSlip::one_head && h != place.heads.back()) continue;
-      for (std::size_t i = 0; i < dk_.size(); ++i) dk_[i] += scoring_.steps.score(head_dk_[i]);
-      for (std::size_t i = 0; i < dv_.size(); ++i) dv_[i] += scoring_.steps.score(head_dv_[i]);
+      for (std::size_t i = 0; i < dk_.size(); ++i) dk_[i] += head_dk_[i];
+      for (std::size_t i = 0; i < dv_.size(); ++i) dv_[i] += head_dv_[i];
     }
     const auto dtype = static_cast<std::int32_t>(value_.dtype_kv);
     for (std::int64_t j = 0; j < keys_of(value_, b); ++j) {
@@ -122,12 +122,12 @@ class GroupGradients {
       return add_to_v(plan);
     }
     load_row(operands_.inputs.q, row, c_.head_dim, q_);
-    make_weights(plan);
+    make_weights(plan, at);
     add_to_v(plan);
     make_dscores(plan, at);
   }
 
-  void make_weights(const RowPlan& plan) {
+  void make_weights(const RowPlan& plan, std::size_t at) {
     const Number scale = scoring_.scale, softcap = scoring_.softcap;
     const auto& steps = scoring_.steps;
     const std::int64_t first = plan.first, end = plan.end;
@@ -144,6 +144,7 @@ class GroupGradients {
     const Number most = *std::max_element(s + first, s + end);
     Number sum = 0;
     for (std::int64_t j = first; j < end; ++j) sum += s[j] = std::exp(s[j] - most);
+    result_.dq.lse[at] = static_cast<double>(most + std::log(sum));
     for (std::int64_t j = first; j < end; ++j) s[j] = steps.weight(s[j], sum) / steps.divisor(sum);
   }
 
@@ -206,7 +207,6 @@ class GroupGradients {
   }
 
   GradientSlip slip_;
-  const Reading& reading_;
   const Case& c_;
   const Case& value_;
   const GradientOperands& operands_;

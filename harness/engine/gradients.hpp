@@ -38,15 +38,15 @@ struct GradientReading {
 
 struct Gradients {
   std::vector<OutputRow> q_rows, kv_rows;  // of dq; of dk and dv, `row` a key
-  Evaluation dq, dk, dv;                   // `visible`: the weights that a row sums over; `lse` says nothing
+  Evaluation dq, dk, dv;                   // `visible`: the weights that a row sums over; `lse`: the forward pass's in dq, nothing in the others
   std::vector<std::uint8_t> q_spoilt, kv_spoilt;  // NaN is as good as the value: dead rows of the policy nan, and the keys of a sequence that has one
 };
 
 // The rows of `value` that belong to `groups`, as `reading` has them; padding aside. Several threads.
 Gradients reference_gradients(const GradientReading& reading, const Case& value, const GradientOperands& operands, std::span<const KvHead> groups);
 
-// Every intermediate number (scores, weights, dP, D, dS, the gradients of single query heads) rounded to the case's dtype, sums in float; in 8 bit, whose range is
-// too small for them, to bf16.
+// Every intermediate number (scores, weights, dP, D, dS) rounded to the case's dtype, sums in float, those over the heads of a group too; in 8 bit, whose range
+// is too small for them, to bf16.
 Gradients naive_gradients(const GradientReading& reading, const Case& value, const GradientOperands& operands, std::span<const KvHead> groups);
 
 // All groups when `limits` allow it, else some of them, always the first and the last. Deterministic.

@@ -31,7 +31,6 @@ class Evaluator {
     std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = 0;
     for (const std::size_t index : members) {
       Plan plan = plan_of(index);
-      result_.visible[index] = plan.dead ? 0 : plan.keys();
       if (plan.keys() > 0) {
         low = std::min(low, plan.first);
         high = std::max(high, plan.end);
@@ -110,18 +109,19 @@ class Evaluator {
     Plan& plan = plans_[i];
     Number* const s = scores_of(plan);
     const std::int64_t first = plan.first, end = plan.end;
-    if (!plan.dead) {
-      std::int64_t hidden = 0;
-      for (std::int64_t j = first; j < end; ++j) {
-        s[j] = scoring_(s[j], plan, j);
-        hidden += s[j] == -std::numeric_limits<Number>::infinity();
-      }
-      result_.visible[plan.index] -= hidden;
-    }
+    if (!plan.dead)
+      for (std::int64_t j = first; j < end; ++j) s[j] = scoring_(s[j], plan, j);
     const Number largest = *std::max_element(s + first, s + end);
     Number sum = 0;
-    for (std::int64_t j = first; j < end; ++j) sum += s[j] = std::exp(s[j] - largest);
-    if (!plan.dead) result_.lse[plan.index] = static_cast<double>(largest + std::log(sum));
+    std::int64_t visible = 0;
+    for (std::int64_t j = first; j < end; ++j) {
+      sum += s[j] = std::exp(s[j] - largest);
+      visible += weighs(s[j]);
+    }
+    if (!plan.dead) {
+      result_.lse[plan.index] = static_cast<double>(largest + std::log(sum));
+      result_.visible[plan.index] = visible;
+    }
     for (std::int64_t j = first; j < end; ++j) s[j] = scoring_.steps.weight(s[j], sum);
     plan.sum = scoring_.steps.divisor(sum);
   }

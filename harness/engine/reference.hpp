@@ -42,12 +42,14 @@ struct Evaluation {
   std::vector<double> out;             // (rows, columns)
   std::vector<double> lse;             // (rows), natural logarithm; -inf for a row with no visible key
   std::vector<double> noise;           // (rows): sqrt(sum over keys of (weight * largest |v| of the key)^2), to which rounding errors are proportional
-  std::vector<std::int64_t> visible;   // (rows): keys that are left
+  std::vector<std::int64_t> visible;   // (rows): keys whose weights count, see weighs() in score.hpp
 };
 
 // score = softcap(scale * q.k) - slope * |row + diagonal offset - key| + additive mask; softmax over the visible keys; times v. A row with no visible key
 // follows dead_rows (mean: over the valid keys of its sequence, 0 when there are none). A row past lengths_q is 0. Slopes are rounded to float, as the
 // backend gets them. Rows past the lengths are never read. Several threads.
+// Only a mask's -inf or false hides a key for good. A row whose keys a finite fill hides all is not dead: its scores are the hidden keys' own, all lowered
+// alike. Where the sums leave the dtype's range (in fp16: scores below -16 under the fill -65504), a backend that then finds no key at all is wrong.
 Evaluation reference(const Reading& reading, const Operands& operands, std::span<const OutputRow> rows);
 
 // The same rows with every step rounded to the case's dtype: q.k (summed in float), scaling, softcap, bias, mask, weights, output (summed in float). In

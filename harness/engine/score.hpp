@@ -74,6 +74,10 @@ ATTN_HOST_DEVICE inline float round_to(std::int32_t dtype, float value) {
   return load_element(&storage, 0, dtype);
 }
 
+// Whether a key counts among a row's, by its weight as a share of the largest. A score some hundred below the largest is as good as -inf: a key that a finite
+// fill hides does not count, unless the fill hides them all.
+ATTN_HOST_DEVICE inline bool weighs(double share) { return share >= 0x1p-149; }  // the smallest float
+
 // The steps of one evaluation; the double ones round nothing.
 struct Exact {
   using Number = double;

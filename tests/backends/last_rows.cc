@@ -1,5 +1,6 @@
 // Rows past some index get the weights of a key too few, finite and plausible, as where a row's offset wraps (pytorch/pytorch#187227).
-// expect: suite=rows status=wrong reason="only from row 300 on"
+// expect: suite=rows case=^rows status=wrong reason="only from row 300 on"
+// expect: suite=rows case=^buried status=wrong reason="row 3.* of 311 checked rows are off"
 // expect: suite=plain status=ok
 // edges: only from row 300 on
 #include "good.hpp"

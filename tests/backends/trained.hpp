@@ -1,6 +1,8 @@
 #pragma once
 // good.hpp's attention with dropout and a backward pass: by the definition, in double. A backend that trains wrongly derives from Trained and changes a step.
 
+#include <utility>
+
 #include "good.hpp"
 
 namespace attn {
@@ -39,6 +41,8 @@ class Trained : public Good {
   virtual double delta(double sum) const { return sum; }
   virtual double gradient_scale() const { return p_.scale; }
   virtual bool counts_for_keys(std::int64_t) const { return true; }         // whether query head h adds to dk and dv
+  // After each query head: what it has added to.
+  virtual void end_head(std::vector<double>&, std::vector<double>&) const {}
   // dq += dS K for one row; scores are by key.
   virtual void write_dq(std::int64_t b, std::int64_t h, std::int64_t i, const std::vector<double>& dscores) const {
     const View dq(*t_.dq, p_.dtype);
@@ -97,7 +101,12 @@ class Trained : public Good {
 
   void go_back() const {
     std::vector<double> dk(static_cast<std::size_t>(p_.batch * p_.heads_kv * p_.seq_kv * p_.head_dim)), dv(static_cast<std::size_t>(p_.batch * p_.heads_kv * p_.seq_kv * p_.head_dim_v));
-    each_row([&](std::int64_t b, std::int64_t h, std::int64_t i) { row_back(b, h, i, dk, dv); });
+    std::int64_t head = 0;
+    each_row([&](std::int64_t b, std::int64_t h, std::int64_t i) {
+      if (h != std::exchange(head, h)) end_head(dk, dv);
+      row_back(b, h, i, dk, dv);
+    });
+    end_head(dk, dv);
     write_keys(dk, dv);
   }
 

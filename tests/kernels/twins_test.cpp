@@ -1,7 +1,10 @@
-// A problem laid out in any way and its contiguous twin have the same answer, bit for bit: an answer that depends on strides depends on chance.
+// A problem laid out in any way and its contiguous twin have the same answer: one that depends on strides depends on chance. Bit for bit, but where BLAS itself
+// reads a transposed operand: the chain's, in fp32.
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "plugin.hpp"
@@ -29,7 +32,10 @@ class Twins : public testing::TestWithParam<Backend> {
     backend_ = find_backend(GetParam().file, GetParam().name);
     if (!backend_) GTEST_SKIP() << "lib" << GetParam().file << ".so was not built";
   }
-  // BLAS sums in another order when an operand is transposed or its rows lie further apart; nothing else may differ.
+  // OpenBLAS' kernels for small products (SkylakeX and later) sum a transposed operand in another order. What is not fp32 is copied first, and o written behind.
+  static bool reads_transposed(const Spec& spec) {
+    return spec.dtype == ATTN_FP32 && (spec.q == Stride::transposed || spec.k == Stride::transposed || spec.v == Stride::transposed);
+  }
   void expect_twin(const Spec& spec) {
     SCOPED_TRACE(to_string(spec));
     Spec contiguous = spec;
@@ -41,8 +47,12 @@ class Twins : public testing::TestWithParam<Backend> {
     twin.fill_k(same_as(*view.k));
     twin.fill_v(same_as(*view.v));
     const std::vector<double> expected = output(*backend_, twin), found = output(*backend_, view);
-    if (std::string(GetParam().file) == "flash") EXPECT_EQ(found, expected);
-    else EXPECT_THAT(found, testing::Pointwise(testing::DoubleNear(spec.dtype == ATTN_FP32 ? 4e-6 : 0x1p-7), expected));
+    if (std::string(GetParam().file) == "flash" || !reads_transposed(spec)) return EXPECT_EQ(found, expected);
+    // Two orders of a sum of n terms differ by about sqrt(n) roundings: 3 ulp were seen of 16 keys and 128 features, where 11 are allowed.
+    const double terms = static_cast<double>(std::max(spec.seq_kv, spec.head_dim));
+    double largest = 0;
+    for (const double value : expected) largest = std::max(largest, std::abs(value));
+    EXPECT_THAT(found, testing::Pointwise(testing::DoubleNear(std::sqrt(terms) * 0x1p-23 * largest), expected));
   }
 
  private:

@@ -63,6 +63,21 @@ TEST(DeadRows, AreSeenWhereGeometryMakesThem) {
   EXPECT_FALSE(may_have_dead_rows(causal(4, 2, Alignment::top_left)));
 }
 
+// What the masks of inputs.hpp really hide is tested against the reference in engine/dead_rows_test.cpp.
+TEST(DeadRows, OfARandomMaskNeedARowWhoseShownKeyIsNotItsOwn) {
+  Case c = causal(9, 35);
+  c.mask = MaskKind::tensor;
+  c.mask_tensor = {.pattern = MaskPattern::random, .full = {false, false, true, true}};
+  EXPECT_FALSE(may_have_dead_rows(c));
+  EXPECT_EQ(needs(c) & ATTN_CAN_DEAD_ZERO, 0u);
+  c.alignment = Alignment::bottom_right;
+  EXPECT_FALSE(may_have_dead_rows(c));
+  c.lengths_kv = {20};  // row 8 always sees key 34, which the sequence lacks
+  EXPECT_TRUE(may_have_dead_rows(c));
+  c.mask_tensor.full[3] = false;
+  EXPECT_FALSE(may_have_dead_rows(c));
+}
+
 TEST(Slopes, AreThoseOfThePaperForAnyHeadCount) {
   EXPECT_THAT(default_slopes(6), ElementsAre(1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256, 1.0 / 2, 1.0 / 8));
   EXPECT_THAT(default_slopes(1), ElementsAre(1.0 / 256));
@@ -109,6 +124,23 @@ TEST(Bytes, ReadInputsAndWriteOutputsOnce) {
 TEST(Impossible, NamesTheRuleThatIsBroken) {
   Case c = causal(2, 4);
   EXPECT_THAT(*impossible(c), testing::HasSubstr("alignment is required"));
+  c = causal(9, 9);
+  c.batch = 2;
+  c.lengths_q = {9, 5};
+  c.lengths_kv = {9, 7};
+  EXPECT_THAT(*impossible(c), testing::HasSubstr("alignment is required (top_left or bottom_right): causal, a window or alibi is set and sequence 1 has 5 rows and 7 keys"));
+  c.alignment = Alignment::top_left;
+  EXPECT_FALSE(impossible(c));
+  c.alignment.reset();
+  c.mask = MaskKind::none;
+  EXPECT_FALSE(impossible(c));
+  c.alibi.emplace();
+  EXPECT_THAT(*impossible(c), testing::HasSubstr("alignment is required"));
+  c.alibi.reset();
+  c.window_left = 2;
+  EXPECT_THAT(*impossible(c), testing::HasSubstr("alignment is required"));
+  c.lengths_q = {9, 0};  // a sequence without rows has no diagonal
+  EXPECT_FALSE(impossible(c));
   c = causal(4, 4);
   c.heads = 6;
   c.heads_kv = 4;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -18,21 +19,22 @@ struct Rows {
   Evaluation expected = one_column(), naive = one_column();
   std::vector<double> found;
 
-  void add(std::int64_t count, std::int64_t visible, double naive_error) {
+  void add(std::int64_t count, std::int64_t visible, double naive_error, double lse = 0) {
     for (std::int64_t i = 0; i < count; ++i) {
       expected.out.push_back(0.5);
       naive.out.push_back(0.5 + naive_error);
       found.push_back(0.5);
-      expected.lse.push_back(std::log(static_cast<double>(visible)));
+      expected.lse.push_back(lse + std::log(static_cast<double>(visible)));
       expected.noise.push_back(1);
       expected.visible.push_back(visible);
     }
   }
-  bool is_right_with(double error_of_the_first) {
+  Comparison with(double error_of_the_first, std::int32_t dtype = ATTN_FP32) {
     std::vector<double> rows = found;
     rows[0] += error_of_the_first;
-    return !compare(rows, expected, naive, ATTN_FP32).off[0];
+    return compare(rows, expected, naive, dtype);
   }
+  bool is_right_with(double error_of_the_first) { return !with(error_of_the_first).off[0]; }
 };
 
 TEST(Comparison, AFewLuckyRowsAreJudgedByThoseOfMoreKeys) {
@@ -86,6 +88,26 @@ TEST(Comparison, WhatCancelsToZeroMayErrByARoundingInEveryRow) {
   rows.naive.out.assign(50, 0.0);
   EXPECT_TRUE(compare(std::vector<double>(50, 1e-7), rows.expected, rows.naive, ATTN_FP32).right);
   EXPECT_FALSE(compare(std::vector<double>(50, 3e-7), rows.expected, rows.naive, ATTN_FP32).right);
+}
+
+TEST(Comparison, BuriedRowsAreJudgedByEachOtherAlone) {
+  constexpr double kFill = -65504;
+  Rows living, buried;
+  living.add(20, 16, 0), living.add(20, 16, 0.4, kFill + 3);
+  buried.add(20, 16, 0.4, kFill + 3), buried.add(20, 16, 0);
+  EXPECT_TRUE(living.with(0.002, ATTN_FP16).off[0]);
+  EXPECT_FALSE(buried.with(0.7, ATTN_FP16).off[0]);
+  EXPECT_TRUE(buried.with(0.9, ATTN_FP16).off[0]);
+  EXPECT_TRUE(buried.with(0.7, ATTN_FP16).right) << "nor has the mean to do with them";
+  EXPECT_LT(buried.with(0, ATTN_FP16).mean_budget, 0.002);
+}
+
+TEST(Comparison, ARowIsBuriedWhenItsScoresAreBeyondHalfTheRangeAndThere) {
+  EXPECT_TRUE(is_buried(-65504 + 5, ATTN_FP16));
+  EXPECT_TRUE(is_buried(-3.3895e38, ATTN_BF16));
+  EXPECT_FALSE(is_buried(-65504 + 5, ATTN_BF16));
+  EXPECT_FALSE(is_buried(-128, ATTN_FP16));
+  EXPECT_FALSE(is_buried(-std::numeric_limits<double>::infinity(), ATTN_FP16)) << "dead";
 }
 
 }  // namespace

@@ -211,6 +211,20 @@ TEST(GradientCheck, NamesTheMistake) {
   }
 }
 
+TEST(GradientCheck, RowsThatAFiniteFillHidesExcuseNoOthersInDq) {
+  GradientProblem p(with(shaped(1, 1, 1, 100, 32, 16, DType::fp16), [](Case& c) {
+    c.mask = MaskKind::tensor;
+    c.mask_tensor = {.pattern = MaskPattern::rows_dead, .full = {false, false, true, true}, .dtype = MaskDType::dtype, .fill = MaskFill::minimum};
+  }));
+  Gradients gradients = p.right_gradients();
+  EXPECT_EQ(p.check_them(gradients).reason, "");
+  EXPECT_EQ(p.check_them(p.naive_ones()).reason, "");
+  std::size_t alive = 0;
+  while (gradients.dq.lse[alive] < -60000 || gradients.dq.visible[alive] < 17) ++alive;  // in the octave beside the hidden rows'
+  gradients.dq.out[alive * 16 + 3] += 0.1;
+  EXPECT_THAT(p.check_them(gradients).reason, StartsWith("dq: worst at "));
+}
+
 TEST(GradientCheck, SaysWhichTensorIsOffAndWhere) {
   GradientProblem p(shaped(2, 4, 2, 24, 24, 16));
   p.write(p.right_gradients());

@@ -330,6 +330,37 @@ TEST(Numerics, RowsOfFewKeysAreNotExcusedByRowsOfMany) {
   EXPECT_EQ(p.check(rows).status, Status::wrong);
 }
 
+// In fp16 a row of -65504 + s holds nothing of s, the naive answer is the mean of v. Right is anything from there to softmax(s) v, in that row and no other.
+TEST(Numerics, RowsThatAFiniteFillHidesAreWideAndExcuseNoOthers) {
+  for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+    Problem p(with(shaped(1, 1, 1, 100, 32, 16, dtype), [](Case& c) {
+      c.mask = MaskKind::tensor;
+      c.mask_tensor = {.pattern = MaskPattern::rows_dead, .full = {false, false, true, true}, .dtype = MaskDType::dtype, .fill = MaskFill::minimum};
+    }));
+    const Evaluation right = p.right_rows(), naive_rows = naive(p.right(), p.operands, p.all_rows());
+    EXPECT_EQ(p.check(right).status, Status::ok) << word(dtype);
+    EXPECT_EQ(p.check(naive_rows).status, Status::ok) << word(dtype);
+    std::size_t alive = 0;
+    while (is_buried(right.lse[alive], static_cast<std::int32_t>(dtype))) ++alive;
+    EXPECT_TRUE(is_buried(right.lse.back(), static_cast<std::int32_t>(dtype)));
+    EXPECT_EQ(right.visible.back(), 32);
+    EXPECT_GT(right.visible[alive], 4);
+    EXPECT_LT(right.visible[alive], 28);
+    Evaluation off = right;
+    off.out[alive * 16 + 3] += 0.05;
+    EXPECT_EQ(p.check(off).status, Status::wrong) << word(dtype);
+
+    p.write(right);
+    CheckInput input = p.check_input();
+    const TensorView lse = p.view(ATTN_FP32, {1, 1, 100, 1});
+    for (std::size_t i = 0; i < 100; ++i) lse.store(0, 0, static_cast<std::int64_t>(i), 0, static_cast<float>(right.lse[i]));
+    input.lse = lse;
+    EXPECT_EQ(check_output(input).reason, "") << word(dtype);
+    lse.store(0, 0, static_cast<std::int64_t>(alive), 0, static_cast<float>(right.lse[alive] + 0.5));
+    EXPECT_THAT(check_output(input).reason, StartsWith("lse of ")) << word(dtype);
+  }
+}
+
 TEST(Numerics, ASmallErrorInEveryElementIsWrongByTheMean) {
   Problem p(shaped(1, 2, 2, 64, 64, 64));
   Evaluation rows = p.right_rows();

@@ -58,8 +58,9 @@ TEST(RowSample, SkipsBatchEntriesWithoutRowsAndEndsAtTheLengths) {
 TEST(RowSample, HoldsTheFirstAndTheLastDeadRowOfTheMaskTensor) {
   Problem p(with(shaped(1, 2, 2, 2048, 2048, 64), [](Case& c) {
     c.mask = MaskKind::tensor;
-    c.mask_tensor.pattern = MaskPattern::random;
+    c.mask_tensor.pattern = MaskPattern::rows_dead;
   }));
+  std::fill_n(static_cast<std::uint8_t*>(p.operands.mask.data), 2048 * 2048, std::uint8_t{1});
   for (const std::int64_t row : {703, 1309}) std::fill_n(static_cast<std::uint8_t*>(p.operands.mask.data) + row * 2048, 2048, std::uint8_t{0});
   const std::vector<OutputRow> rows = sample_rows(p.c, p.operands.mask, 0, {.flops = 1e7});
   ASSERT_LT(rows.size(), 500u);

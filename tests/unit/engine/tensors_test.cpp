@@ -247,5 +247,24 @@ TEST(MergeHeads, IsAViewWhereHeadsFollowEachOtherAndACopyElsewhere) {
   for (std::int64_t h = 0; h < 4; ++h) EXPECT_EQ(merged.load(1, h, 2, 5), bhsd.q().load(1, h, 2, 5));
 }
 
+TEST(MergeHeads, OfOneHeadOrOneFeatureIsAViewInAnyLayout) {
+  for (const bool one_head : {true, false})
+    for (const Layout layout : {Layout::bhsd, Layout::bshd, Layout::sbhd})
+      for (const StrideKind kind : {StrideKind::dense, StrideKind::transposed, StrideKind::sliced}) {
+        Case c = small();
+        (one_head ? c.heads : c.head_dim) = 1;
+        (one_head ? c.heads_kv : c.head_dim_v) = 1;
+        c.layout = layout;
+        c.strides.o = kind;
+        c.then = Then::merge_heads;
+        EXPECT_EQ(MergeHeads::bytes_needed(c), 0) << one_head;
+        Tensors tensors(host(), c);
+        OpRecorder recorder;
+        MergeHeads merge(host(), c);
+        EXPECT_EQ(merge(tensors.o(), &recorder).data, tensors.o().data);
+        EXPECT_TRUE(recorder.take().empty()) << one_head;
+      }
+}
+
 }  // namespace
 }  // namespace attn
