@@ -141,7 +141,7 @@ NumericsResult check_gradients(const GradientInput& input) {
     const Comparison comparison = compare(found, expected, allowed.*tensor.expected, view.dtype);
     if (c.dropout > 0) {
       result.numerics.rows_checked += static_cast<std::int64_t>(rows.size());
-      const DropoutFinding finding = check_dropout(found, expected, rows, c.dropout);
+      const DropoutFinding finding = check_dropout(found, expected, allowed.*tensor.expected, rows, view.dtype, c.dropout);
       const std::string& diagnosis = finding.diagnosis;
       if (result.numerics.diagnosis.empty()) result.numerics.diagnosis = diagnosis;
       if (!finding.reason.empty()) reasons.push_back(fmt::format("{}: {}", tensor.name, finding.reason));
