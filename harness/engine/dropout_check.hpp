@@ -1,6 +1,7 @@
 #pragma once
 // Rows that dropout has made random, against the same rows without dropout, which are their mean: dropped weights are 0 and the others are divided by 1 - p.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,14 +11,20 @@ namespace attn {
 
 struct DropoutFinding {
   std::string reason;     // empty when the rows may well be right
-  std::string diagnosis;  // "equals the reference with the scaling of dropout ignored, on average"
+  std::string diagnosis;  // "equals the reference with the scaling of dropout ignored, on average", "... with keep taken for drop",
+                          // "scatters like dropout of another probability, about 0.05"
 };
 
-// `found`: (rows, columns) as in `expected`; `p` the probability. Three questions, each of which a right answer fails less than once in 10^6 runs:
+// `found`: (rows, columns) as in `expected`, in `dtype`; `naive`: what rounding does to the rows without dropout; `p` the probability, which a generator of eight
+// bits gives to 1/256 only (flash-attention). Four questions, each of which a right answer fails less than once in 10^6 runs:
 //   How far is a row from its mean? Its deviation is at most sqrt(p / (1 - p)) x noise.
 //   Do all rows, and those of each head, lie on their mean, measured along it (a scaling by 1 - p is a shift), and all on theirs along (1, 1, ...)? Each row
 //   counts in units of its scatter. The deviation is that of the rows themselves, at least p / (1 - p) |mean|^4 / visible; asked only where some 64 weights
 //   that matter were dropped.
-DropoutFinding check_dropout(const std::vector<double>& found, const Evaluation& expected, const std::vector<OutputRow>& rows, double p);
+//   Are the rows as far from their mean as p says, no more and no less? A row is the mean plus the sum of x_j w_j v_j, x_j of mean 0 and variance o = p / (1 - p):
+//   its squared distance is o x scatter on average, its variance at most 2 o^2 scatter^2 + k scatter_squares, k the fourth cumulant of x. Each row counts
+//   inversely to that; the sum lies where a gamma distribution of such mean and variance does, with seven standard deviations on both sides.
+DropoutFinding check_dropout(const std::vector<double>& found, const Evaluation& expected, const Evaluation& naive, const std::vector<OutputRow>& rows, std::int32_t dtype,
+                             double p);
 
 }  // namespace attn

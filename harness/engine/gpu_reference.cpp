@@ -163,6 +163,9 @@ Evaluation GpuReference::evaluate(const Reading& reading, std::span<const Output
   const std::size_t k_rows_at = arrangement.add(static_cast<std::int64_t>(k_rows.size()), sizeof(std::int64_t));
   const std::size_t v_rows_at = arrangement.add(static_cast<std::int64_t>(v_rows.size()), sizeof(std::int64_t));
   const std::size_t noise_at = arrangement.add(count, sizeof(double)), visible_at = arrangement.add(count, sizeof(std::int64_t));
+  const bool dropping = c.dropout > 0;
+  const std::size_t squares_at = arrangement.add(dropping ? groups * c.seq_kv : 0, sizeof(double));
+  const std::size_t scatter_at = arrangement.add(dropping ? count : 0, sizeof(double)), scatter_squares_at = arrangement.add(dropping ? count : 0, sizeof(double));
   std::byte* const memory = scratch(arrangement.bytes(), rows.size());
   const auto point = [&]<class T>(T*& pointer, std::size_t offset) { pointer = reinterpret_cast<T*>(memory + offset); };
 
@@ -198,6 +201,11 @@ Evaluation GpuReference::evaluate(const Reading& reading, std::span<const Output
   point(work.lse, lse_at);
   point(work.noise, noise_at);
   point(work.visible, visible_at);
+  if (dropping) {
+    point(work.squares, squares_at);
+    point(work.scatter, scatter_at);
+    point(work.scatter_squares, scatter_squares_at);
+  }
   enqueue_rows(work, scoring, tiling.chunks, stream_);
 
   // The host's memory is made while the device works.
@@ -205,6 +213,10 @@ Evaluation GpuReference::evaluate(const Reading& reading, std::span<const Output
   download(result.lse, work.lse, rows.size(), stream_);
   download(result.noise, work.noise, rows.size(), stream_);
   download(result.visible, work.visible, rows.size(), stream_);
+  if (dropping) {
+    download(result.scatter, work.scatter, rows.size(), stream_);
+    download(result.scatter_squares, work.scatter_squares, rows.size(), stream_);
+  }
   check_cuda(cudaStreamSynchronize(stream_), fmt::format("the reference of {} rows", rows.size()));
   return result;
 }

@@ -76,17 +76,26 @@ __global__ void attn_harness_bury_rows(const RowWork<Steps> work, const MaskRead
 
 // A warp a key.
 template <class Steps>
-__global__ void attn_harness_largest_values(const RowWork<Steps> work, std::int64_t keys) {
+__global__ void attn_harness_sizes_of_values(const RowWork<Steps> work, std::int64_t keys) {
   const std::int64_t number = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32, key = number % keys;
   if (number / keys >= work.group_count) return;
   const RowGroup group = work.groups[number / keys];
   if (key >= group.end) return;
   const std::int64_t base = work.v.at(group.batch, group.kv_head, key);
   float largest = 0;
-  for (std::int64_t x = threadIdx.x % 32; x < work.head_dim_v; x += 32)
-    largest = fmaxf(largest, fabsf(load_element(work.v.data, base + x * work.v.strides[3], work.v.dtype)));
-  for (int lanes = 16; lanes > 0; lanes /= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, lanes));
-  if (threadIdx.x % 32 == 0) work.largest[number / keys * work.seq_kv + key] = largest;
+  double squares = 0;
+  for (std::int64_t x = threadIdx.x % 32; x < work.head_dim_v; x += 32) {
+    const float value = load_element(work.v.data, base + x * work.v.strides[3], work.v.dtype);
+    largest = fmaxf(largest, fabsf(value));
+    squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  for (int lanes = 16; lanes > 0; lanes /= 2) {
+    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, lanes));
+    squares += __shfl_xor_sync(0xffffffffu, squares, lanes);
+  }
+  if (threadIdx.x % 32 != 0) return;
+  work.largest[number / keys * work.seq_kv + key] = largest;
+  if (work.squares) work.squares[number / keys * work.seq_kv + key] = squares;
 }
 
 template <class Steps, int kRows>
@@ -188,23 +197,37 @@ __global__ void attn_harness_weights(const RowWork<Steps> work, const Steps step
     sum = over_block<false>(sum, reinterpret_cast<Number*>(shared));
   }
   __syncthreads();  // before weights take the place of what was summed
-  double noise = 0;
+  double noise = 0, scatter = 0, scatter_squares = 0;
   const float* const values = work.largest + tile.group * work.seq_kv;
+  const double* const squares = work.squares ? work.squares + tile.group * work.seq_kv : nullptr;
   for (std::int64_t j = tile.low + thread; j < tile.high; j += threads) {
     const Number weight = j >= plan.first && j < plan.end ? steps.weight(s[j], sum) : Number{0};
     s[j] = weight;
     if (weight == 0) continue;
     const double part = static_cast<double>(weight) * static_cast<double>(values[j]);
     noise += part * part;
+    if (squares == nullptr) continue;
+    const double moved = static_cast<double>(weight) * static_cast<double>(weight) * squares[j];
+    scatter += moved;
+    scatter_squares += moved * moved;
   }
   noise = over_block<false>(noise, shared);
+  if (squares) {
+    scatter = over_block<false>(scatter, shared);
+    scatter_squares = over_block<false>(scatter_squares, shared);
+  }
   if (threadIdx.x != 0) return;
   const bool empty = plan.keys() == 0;
   const Number divisor = empty ? Number{1} : steps.divisor(sum);
   work.divisors[tile.first_row + r] = divisor;
   work.visible[plan.index] = plan.dead ? 0 : static_cast<std::int64_t>(visible);
   work.lse[plan.index] = empty || plan.dead ? -std::numeric_limits<double>::infinity() : static_cast<double>(largest + log(sum));
-  work.noise[plan.index] = empty ? 0 : sqrt(noise) / static_cast<double>(divisor);
+  const auto sum_of_weights = static_cast<double>(divisor);
+  work.noise[plan.index] = empty ? 0 : sqrt(noise) / sum_of_weights;
+  if (squares == nullptr) return;
+  const double over = 1 / (sum_of_weights * sum_of_weights);
+  work.scatter[plan.index] = empty ? 0 : scatter * over;
+  work.scatter_squares[plan.index] = empty ? 0 : scatter_squares * over * over;
 }
 
 template <class Steps, int kRows>
@@ -303,8 +326,8 @@ void enqueue_rows(const RowWork<Steps>& work, const Scoring<Steps>& scoring, std
     attn_harness_bury_rows<Steps><<<blocks_of(work.row_count * 32, 256), 256, 0, stream>>>(work, scoring.mask);
     check_cuda(cudaGetLastError(), "attn_harness_bury_rows");
   }
-  attn_harness_largest_values<Steps><<<blocks_of(work.group_count * work.seq_kv * 32, 256), 256, 0, stream>>>(work, work.seq_kv);
-  check_cuda(cudaGetLastError(), "attn_harness_largest_values");
+  attn_harness_sizes_of_values<Steps><<<blocks_of(work.group_count * work.seq_kv * 32, 256), 256, 0, stream>>>(work, work.seq_kv);
+  check_cuda(cudaGetLastError(), "attn_harness_sizes_of_values");
   for (const TileChunk& chunk : chunks) {
     if (work.tile_rows == kFullTile) enqueue_chunk<Steps, kFullTile>(work, scoring, chunk, stream);
     else enqueue_chunk<Steps, kSmallTile>(work, scoring, chunk, stream);

@@ -55,10 +55,11 @@ struct RowWork {
   const RowGroup* groups = nullptr;
   const RowTile* tiles = nullptr;
   float* largest = nullptr;                      // (groups, seq_kv): largest |v| of a key
+  double* squares = nullptr;                     // (groups, seq_kv): |v|^2; null, and the two scatters with it: not asked
   Number* divisors = nullptr;                    // (rows): what outputs are divided by
   Number* scores = nullptr;                      // of one chunk, later its weights
   Number* partials = nullptr;
-  double *out = nullptr, *lse = nullptr, *noise = nullptr;  // as in Evaluation, by RowPlan::index
+  double *out = nullptr, *lse = nullptr, *noise = nullptr, *scatter = nullptr, *scatter_squares = nullptr;  // as in Evaluation, by RowPlan::index
   std::int64_t* visible = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -106,6 +107,84 @@ std::string matching_misreading(const GradientInput& input, const std::set<std::
   return "";
 }
 
+// Sums of products over the rows of each group, of what was found and the tensor whose gradient it is or takes; both finite, or there is none.
+struct Side {
+  const TensorView &found, &with;
+  const Evaluation &expected, &naive;
+  const std::vector<OutputRow>& rows;
+  std::int64_t heads_per_group;
+};
+struct Product {
+  double value = 0, variance = 0;  // by rounding
+};
+using Products = std::map<std::pair<std::int64_t, std::int64_t>, Product>;
+
+Products products(const Side& side) {
+  constexpr double kLeastError = 1.0 / 4096;  // of the noise
+  const auto columns = static_cast<std::size_t>(side.expected.columns);
+  std::vector<double> sizes;  // |with|^2
+  double naive_errors = 0, noises = 0;
+  for (std::size_t r = 0; r < side.rows.size(); ++r) {
+    const auto [b, h, s] = side.rows[r];
+    double size = 0, error = 0;
+    for (std::size_t x = 0; x < columns; ++x) {
+      const double with = side.with.load(b, h, s, static_cast<std::int64_t>(x)), each = side.naive.out[r * columns + x] - side.expected.out[r * columns + x];
+      size += with * with;
+      if (std::isfinite(each)) error += with * each;
+    }
+    sizes.push_back(size);
+    naive_errors += error * error;
+    noises += size * side.expected.noise[r] * side.expected.noise[r];
+  }
+  const double per_noise = std::max(kLeastError * kLeastError, noises > 0 ? naive_errors / noises : 0);
+  Products result;
+  for (std::size_t r = 0; r < side.rows.size(); ++r) {
+    const auto [b, h, s] = side.rows[r];
+    Product& product = result[{b, h / side.heads_per_group}];
+    double largest = 0;
+    for (std::int64_t x = 0; x < side.expected.columns; ++x) {
+      const double found = side.found.load(b, h, s, x);
+      product.value += found * static_cast<double>(side.with.load(b, h, s, x));
+      largest = std::max(largest, std::fabs(found));
+    }
+    const double step = ulp(largest, side.found.dtype) / 4;  // a rounding errs by about 0.29 of them
+    product.variance += sizes[r] * (per_noise * side.expected.noise[r] * side.expected.noise[r] + step * step);
+  }
+  return result;
+}
+
+// The first group in which two sums that the same dropped weights make equal are not.
+std::string differing_products(const char* names, const Side& left, const Side& right, double p) {
+  constexpr double kMostDeviations = 6;
+  const Products of_left = products(left);
+  Products of_right = products(right);
+  for (const auto& [group, a] : of_left) {
+    const Product& b = of_right[group];
+    const double budget = kMostDeviations / (1 - p) * std::sqrt(a.variance + b.variance);
+    if (std::fabs(a.value - b.value) > budget)  // not so where either is NaN
+      return fmt::format("{} of (batch {}, KV head {}) are {:.6g} and {:.6g}, equal within {:.2g} if the same weights are dropped", names, group.first, group.second, a.value,
+                         b.value, budget);
+  }
+  return "";
+}
+
+// What tells that the passes, or the two halves of the backward pass, drop different weights; else empty.
+std::pair<std::string, std::string> differing_masks(const GradientInput& input, const Gradients& right, const Gradients& allowed) {
+  const Case& c = *input.value;
+  const Operands& inputs = input.operands.inputs;
+  const std::int64_t heads = c.heads / c.heads_kv;
+  if (input.o) {
+    const Reading reading{.value = c, .text = {}};
+    const Evaluation o = reference(reading, inputs, right.q_rows), naive_o = naive(reading, inputs, right.q_rows);
+    std::string differing = differing_products("sum(dout . o) and sum(dv . v)", {input.o, input.operands.dout, o, naive_o, right.q_rows, heads},
+                                               {input.dv, inputs.v, right.dv, allowed.dv, right.kv_rows, 1}, c.dropout);
+    if (!differing.empty()) return {"the backward pass drops other weights than the forward pass", std::move(differing)};
+  }
+  std::string differing = differing_products("sum(dq . q) and sum(dk . k)", {input.dq, inputs.q, right.dq, allowed.dq, right.q_rows, heads},
+                                             {input.dk, inputs.k, right.dk, allowed.dk, right.kv_rows, 1}, c.dropout);
+  return {differing.empty() ? "" : "dq and dk drop other weights", differing};
+}
+
 }  // namespace
 
 NumericsResult check_gradients(const GradientInput& input) {
@@ -128,7 +207,7 @@ NumericsResult check_gradients(const GradientInput& input) {
     const Comparison comparison = compare(found, expected, allowed.*tensor.expected, view.dtype);
     if (c.dropout > 0) {
       result.numerics.rows_checked += static_cast<std::int64_t>(rows.size());
-      const DropoutFinding finding = check_dropout(found, expected, rows, c.dropout);
+      const DropoutFinding finding = check_dropout(found, expected, allowed.*tensor.expected, rows, view.dtype, c.dropout);
       const std::string& diagnosis = finding.diagnosis;
       if (result.numerics.diagnosis.empty()) result.numerics.diagnosis = diagnosis;
       if (!finding.reason.empty()) reasons.push_back(fmt::format("{}: {}", tensor.name, finding.reason));
@@ -143,6 +222,11 @@ NumericsResult check_gradients(const GradientInput& input) {
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (comparison.off[i]) off.insert({rows[i].batch, rows[i].head / group});
   }
+  if (c.dropout > 0 && reasons.empty())
+    if (auto [diagnosis, text] = differing_masks(input, right, allowed); !text.empty()) {
+      result.numerics.diagnosis = std::move(diagnosis);
+      reasons.push_back(std::move(text));
+    }
   if (c.dropout > 0 && all_right && !right.q_rows.empty()) result.numerics.diagnosis = "the gradients equal the reference with dropout ignored";
   if (c.dropout == 0 && !all_right)
     if (const std::string text = matching_misreading(input, off); !text.empty()) result.numerics.diagnosis = "equals the reference with " + text;
@@ -156,8 +240,8 @@ NumericsResult check_gradients(const GradientInput& input) {
 NumericsResult check_gradients(Device& device, const Case& value, const Tensors& tensors, std::uint64_t seed) {
   const auto copy = [&](const TensorView& view) { return view ? read_dense(device, view) : HostCopy{}; };
   const HostCopy q = copy(tensors.q()), k = copy(tensors.k()), v = copy(tensors.v()), mask = copy(tensors.mask()), dout = copy(tensors.dout());
-  const HostCopy dq = copy(tensors.dq()), dk = copy(tensors.dk()), dv = copy(tensors.dv());
-  return check_gradients({.value = &value, .operands = {{q.view, k.view, v.view, mask.view}, dout.view}, .dq = dq.view, .dk = dk.view, .dv = dv.view,
+  const HostCopy dq = copy(tensors.dq()), dk = copy(tensors.dk()), dv = copy(tensors.dv()), o = copy(value.dropout > 0 ? tensors.o() : TensorView{});
+  return check_gradients({.value = &value, .operands = {{q.view, k.view, v.view, mask.view}, dout.view}, .dq = dq.view, .dk = dk.view, .dv = dv.view, .o = o.view,
                           .poisoned = true, .seed = seed, .limits = device.sample_limits()});
 }
 

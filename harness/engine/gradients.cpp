@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -23,6 +24,12 @@ double largest(const Number* row, std::int64_t count) {
   Number most = 0;
   for (std::int64_t i = 0; i < count; ++i) most = std::max(most, std::abs(row[i]));
   return static_cast<double>(most);
+}
+template <class Number>
+double squares_of(const std::vector<Number>& row) {
+  double sum = 0;
+  for (const Number each : row) sum += static_cast<double>(each) * static_cast<double>(each);
+  return sum;
 }
 
 // In 8 bit the naive evaluation computes in bf16.
@@ -58,6 +65,7 @@ class GroupGradients {
     dv_.assign(size(keys_ * dv), Number{0});
     noise_k_.assign(size(keys_), 0.0);
     noise_v_.assign(size(keys_), 0.0);
+    scatter_.assign(size(keys_), {});
     visible_.assign(size(keys_), 0);
     spoilt_ = false;
     std::size_t q_row = place.q_row;
@@ -79,6 +87,7 @@ class GroupGradients {
       result_.dk.noise[at] = std::sqrt(noise_k_[size(j)]);
       result_.dv.noise[at] = std::sqrt(noise_v_[size(j)]);
       result_.dk.visible[at] = result_.dv.visible[at] = visible_[size(j)];
+      if (value_.dropout > 0) std::tie(result_.dv.scatter[at], result_.dv.scatter_squares[at]) = scatter_[size(j)];
     }
   }
 
@@ -149,13 +158,16 @@ class GroupGradients {
   }
 
   void add_to_v(const RowPlan& plan) {
-    const double most = largest(dout_.data(), c_.head_dim_v);
+    const double most = largest(dout_.data(), c_.head_dim_v), squares = squares_of(dout_);
     for (std::int64_t j = plan.first; j < plan.end; ++j) {
       const Number weight = weights_[size(j)];
       if (weight == 0) continue;
       add_multiple(weight, dout_.data(), head_dv_.data() + j * c_.head_dim_v, c_.head_dim_v);
       const double part = static_cast<double>(weight) * most;
       noise_v_[size(j)] += part * part;
+      const double moved = static_cast<double>(weight) * static_cast<double>(weight) * squares;
+      scatter_[size(j)].first += moved;
+      scatter_[size(j)].second += moved * moved;
       ++visible_[size(j)];
     }
   }
@@ -170,13 +182,9 @@ class GroupGradients {
     for (std::int64_t j = first; j < end; ++j)
       if (weights_[size(j)] != 0) add_multiple(weights_[size(j)], v_.data() + j * dv, out_.data(), dv);
     Number delta = 0;
-    double dout_squares = 0;
-    for (std::size_t x = 0; x < size(dv); ++x) {
-      delta += dout_[x] * steps.output(out_[x]);
-      dout_squares += static_cast<double>(dout_[x]) * static_cast<double>(dout_[x]);
-    }
+    for (std::size_t x = 0; x < size(dv); ++x) delta += dout_[x] * steps.output(out_[x]);
     delta = slip_ == GradientSlip::delta ? Number{0} : steps.score(delta);
-    const double dout_norm = std::sqrt(dout_squares), largest_out = largest(out_.data(), dv), largest_q = largest(q_.data(), d);
+    const double dout_norm = std::sqrt(squares_of(dout_)), largest_out = largest(out_.data(), dv), largest_q = largest(q_.data(), d);
     const bool bent = scoring_.softcap != 0 && slip_ != GradientSlip::softcap_derivative;
     const Number scale = slip_ == GradientSlip::scale ? Number{1} : scoring_.scale;
     dq_.assign(size(d), Number{0});
@@ -217,6 +225,7 @@ class GroupGradients {
   bool spoilt_ = false;
   std::vector<Number> k_, k_transposed_, v_, v_transposed_, q_, dout_, weights_, bend_, dp_, out_, dq_, dk_, dv_, head_dk_, head_dv_;
   std::vector<double> largest_k_, largest_v_, noise_k_, noise_v_;
+  std::vector<std::pair<double, double>> scatter_;  // and its square's sum
   std::vector<std::int64_t> visible_;
 };
 
@@ -249,6 +258,8 @@ Gradients evaluate(const GradientReading& reading, const Reading& computed, cons
   make_room(result.dq, value.head_dim, result.q_rows.size());
   make_room(result.dk, value.head_dim, result.kv_rows.size());
   make_room(result.dv, value.head_dim_v, result.kv_rows.size());
+  if (value.dropout > 0)
+    for (std::vector<double>* scatter : {&result.dv.scatter, &result.dv.scatter_squares}) scatter->assign(result.kv_rows.size(), 0.0);
   result.q_spoilt.assign(result.q_rows.size(), 0);
   result.kv_spoilt.assign(result.kv_rows.size(), 0);
   parallel_for(static_cast<std::int64_t>(places.size()), 1, [&](std::int64_t first, std::int64_t end) {

@@ -130,15 +130,18 @@ class Evaluator {
   void make_outputs(std::int64_t low, std::int64_t high) {
     const std::int64_t d = c_.head_dim_v;
     outputs_.assign(plans_.size() * static_cast<std::size_t>(d), Number{0});
-    std::vector<double> noise(plans_.size(), 0.0);
+    std::vector<double> noise(plans_.size(), 0.0), scatter(noise), scatter_squares(noise);
     tile_.assign(static_cast<std::size_t>(kTile * d), Number{0});
     for (std::int64_t j = low; j < high; j += kTile) {
       const std::int64_t count = std::min(kTile, high - j);
-      double largest[kTile]{};
+      double largest[kTile]{}, squares[kTile]{};
       for (std::int64_t jj = 0; jj < count; ++jj) {
         Number* const line = tile_.data() + jj * d;
         load_row(operands_.v, batch_, kv_head_, j + jj, line, 1);
-        for (std::int64_t x = 0; x < d; ++x) largest[jj] = std::max(largest[jj], static_cast<double>(std::fabs(line[x])));
+        for (std::int64_t x = 0; x < d; ++x) {
+          largest[jj] = std::max(largest[jj], static_cast<double>(std::fabs(line[x])));
+          squares[jj] += static_cast<double>(line[x]) * static_cast<double>(line[x]);
+        }
       }
       for (std::size_t i = 0; i < plans_.size(); ++i) {
         const Plan& plan = plans_[i];
@@ -151,6 +154,9 @@ class Evaluator {
           for (std::int64_t x = 0; x < d; ++x) out[x] += weight * v[x];
           const double part = static_cast<double>(weight) * largest[key - j];
           noise[i] += part * part;
+          const double moved = static_cast<double>(weight) * static_cast<double>(weight) * squares[key - j];
+          scatter[i] += moved;
+          scatter_squares[i] += moved * moved;
         }
       }
     }
@@ -159,7 +165,11 @@ class Evaluator {
       const Number* const out = outputs_.data() + i * static_cast<std::size_t>(d);
       double* const result = out_of(plan.index);
       for (std::int64_t x = 0; x < d; ++x) result[x] = static_cast<double>(scoring_.steps.output(out[x] / plan.sum));
-      result_.noise[plan.index] = std::sqrt(noise[i]) / static_cast<double>(plan.sum);
+      const auto sum = static_cast<double>(plan.sum);
+      result_.noise[plan.index] = std::sqrt(noise[i]) / sum;
+      if (c_.dropout == 0) continue;
+      result_.scatter[plan.index] = scatter[i] / (sum * sum);
+      result_.scatter_squares[plan.index] = scatter_squares[i] / (sum * sum * sum * sum);
     }
   }
 
@@ -184,6 +194,8 @@ Evaluation evaluate(const Reading& reading, const Operands& given, std::span<con
   result.lse.assign(rows.size(), -kInfinity);
   result.noise.assign(rows.size(), 0.0);
   result.visible.assign(rows.size(), 0);
+  if (reading.value.dropout > 0)
+    for (std::vector<double>* scatter : {&result.scatter, &result.scatter_squares}) scatter->assign(rows.size(), 0.0);
 
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -43,6 +43,8 @@ struct Evaluation {
   std::vector<double> lse;             // (rows), natural logarithm; -inf for a row with no visible key
   std::vector<double> noise;           // (rows): sqrt(sum over keys of (weight * largest |v| of the key)^2), to which rounding errors are proportional
   std::vector<std::int64_t> visible;   // (rows): keys whose weights count, see weighs() in score.hpp
+  // (rows): sums over keys of (weight * |v|)^2 and of its square; empty without dropout, which moves a row by p / (1 - p) times the first, squared, on average.
+  std::vector<double> scatter, scatter_squares;
 };
 
 // score = softcap(scale * q.k) - slope * |row + diagonal offset - key| + additive mask; softmax over the visible keys; times v. A row with no visible key

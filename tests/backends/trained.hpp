@@ -30,7 +30,9 @@ class Trained : public Good {
     }
     if (p_.pass == ATTN_FORWARD || call.pass == ATTN_CALL_FORWARD) return;
     const Op op(call, ATTN_OP_KERNEL, "flash_bwd_cpu");
+    goes_back_ = true;
     go_back();
+    goes_back_ = false;
   }
 
  protected:
@@ -77,6 +79,7 @@ class Trained : public Good {
   void add(std::vector<double>& row, std::int64_t b, std::int64_t h, std::int64_t j, double weight) const override { Good::add(row, b, h, j, weight * kept(b, h, row_, j)); }
 
   std::int64_t calls_ = 0;
+  bool goes_back_ = false;  // in the backward pass
 
  private:
   template <class Body>

@@ -59,6 +59,7 @@ double largest_of_row(const Evaluation& e, std::size_t row) {
 void expect_equal(const Evaluation& card, const Evaluation& host, const std::string& what) {
   ASSERT_EQ(card.columns, host.columns);
   ASSERT_EQ(card.out.size(), host.out.size());
+  ASSERT_EQ(card.scatter.size(), host.scatter.size());
   const auto columns = static_cast<std::size_t>(host.columns);
   for (std::size_t i = 0; i < host.lse.size(); ++i) {
     const double tolerance = 1e-12 * largest_of_row(host, i);
@@ -66,6 +67,10 @@ void expect_equal(const Evaluation& card, const Evaluation& host, const std::str
     ASSERT_TRUE(near(card.lse[i], host.lse[i], 1e-12 * std::fmax(1, std::fabs(host.lse[i]))))
         << what << ", lse of row " << i << ": " << card.lse[i] << " " << host.lse[i];
     ASSERT_TRUE(near(card.noise[i], host.noise[i], tolerance)) << what << ", noise of row " << i << ": " << card.noise[i] << " " << host.noise[i];
+    if (!host.scatter.empty()) {
+      ASSERT_TRUE(near(card.scatter[i], host.scatter[i], 1e-12 * host.scatter[i])) << what << ", scatter of row " << i;
+      ASSERT_TRUE(near(card.scatter_squares[i], host.scatter_squares[i], 1e-12 * host.scatter_squares[i])) << what << ", squared scatter of row " << i;
+    }
     for (std::size_t x = 0; x < columns; ++x)
       ASSERT_TRUE(near(card.out[i * columns + x], host.out[i * columns + x], tolerance))
           << what << ", row " << i << ", column " << x << ": " << card.out[i * columns + x] << " " << host.out[i * columns + x];
@@ -96,6 +101,7 @@ TEST_F(GpuReferenceOf, AnyCaseIsTheHosts) {
     Reading reading = both.right();
     if (dice.chance(3)) reading.head_map = HeadMap::modulo;
     if (dice.chance(6) && c.heads < c.heads_kv * c.heads_kv) reading.head_map = HeadMap::divided_by_kv;
+    if (i % 4 == 0) reading.value.dropout = 0.25;
     reading.mask_inverted = dice.chance(3);
     reading.alibi_by_key = dice.chance(3);
     reading.kv_strides_ignored = !both.host.k.rows && dice.chance(3);

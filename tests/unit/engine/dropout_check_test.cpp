@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -10,6 +11,7 @@
 namespace attn {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -58,6 +60,113 @@ TEST(DropoutCheck, NamesAForgottenScaling) {
     drop(p, probability, 1, 1);
     EXPECT_THAT(p.check().reason, StartsWith("equals the reference with the scaling of dropout ignored, on average; on average ")) << probability;
   }
+}
+
+TEST(DropoutCheck, NamesAnotherProbability) {
+  for (const double probability : {0.1, 0.25, 0.5})
+    for (const DType dtype : {DType::fp32, DType::bf16})
+      for (const double other : {probability / 2, probability / 100}) {
+        Problem p(dropping(probability, dtype));
+        drop(p, other, 1 / (1 - other), 1);
+        EXPECT_THAT(p.check().reason, StartsWith("scatters like dropout of another probability, about 0.")) << probability << " " << other;
+      }
+  Problem more(dropping(0.1));
+  drop(more, 0.2, 1 / 0.8, 1);
+  EXPECT_THAT(more.check().reason, ContainsRegex("^scatters like dropout of another probability, about 0.(19|20)"));
+}
+
+TEST(DropoutCheck, NamesKeepTakenForDrop) {
+  for (const double probability : {0.1, 0.25, 0.4})
+    for (const double factor : {1 / probability, 1 / (1 - probability)}) {  // whatever it is scaled by
+      Problem p(dropping(probability));
+      drop(p, 1 - probability, factor, 1);
+      EXPECT_THAT(p.check().reason, StartsWith("equals the reference with keep taken for drop")) << probability << " " << factor;
+    }
+}
+
+// floor(255 (1 - p)) of 256 random numbers and one more are kept.
+TEST(DropoutCheck, AcceptsAProbabilityOfEightBits) {
+  for (const double probability : {0.1, 0.17, 0.3}) {
+    Problem p(with(shaped(2, 8, 8, 400, 400, 16), [&](Case& c) { c.dropout = probability; }));
+    drop(p, 1 - (std::floor(255 * (1 - probability)) + 1) / 256, 1 / (1 - probability), 1);
+    EXPECT_EQ(p.check().status, Status::ok) << probability << ": " << p.check().reason;
+  }
+}
+
+// Rows of weights and values of the test's own: alike, of one heavy key each, or of 1, 2, 3, ... keys; values of many directions or of one.
+class Rows {
+ public:
+  Rows(int shape, std::int64_t columns, std::int64_t count, std::int64_t keys, double p) : columns_(columns), keys_(keys), random_(7) {
+    std::normal_distribution<double> normal;
+    for (std::int64_t i = 0; i < keys * columns; ++i) values_.push_back(normal(random_) + 0.5);
+    for (Evaluation* each : {&expected, &naive}) each->columns = columns;
+    for (std::int64_t r = 0; r < count; ++r) {
+      std::vector<double> weights(static_cast<std::size_t>(keys));
+      double sum = 0;
+      for (std::int64_t j = 0; j < keys && (shape < 2 || j <= r % keys); ++j) sum += weights[static_cast<std::size_t>(j)] = std::exp(shape == 1 && j == r % keys ? 3 : 0.3 * normal(random_));
+      for (double& weight : weights) weight /= sum;
+      weights_.push_back(weights);
+      rows.push_back({0, 0, r});
+    }
+    found.resize(static_cast<std::size_t>(count * columns));
+    draw(0, 1);
+    expected.out = naive.out = found;
+    for (std::size_t r = 0; r < weights_.size(); ++r) {
+      double noise = 0, scatter = 0, scatter_squares = 0;
+      for (std::size_t j = 0; j < weights_[r].size(); ++j) {
+        const auto v = values_.begin() + static_cast<std::ptrdiff_t>(j) * columns;
+        double largest = 0, squares = 0;
+        for (std::int64_t x = 0; x < columns; ++x) largest = std::max(largest, std::fabs(v[x])), squares += v[x] * v[x];
+        const double moved = weights_[r][j] * weights_[r][j] * squares;
+        noise += weights_[r][j] * weights_[r][j] * largest * largest;
+        scatter += moved, scatter_squares += moved * moved;
+      }
+      expected.noise.push_back(std::sqrt(noise));
+      expected.visible.push_back(std::count_if(weights_[r].begin(), weights_[r].end(), [](double weight) { return weight > 0; }));
+      expected.scatter.push_back(scatter);
+      expected.scatter_squares.push_back(scatter_squares);
+    }
+    p_ = p;
+  }
+  void draw(double probability, double factor) {
+    std::uniform_real_distribution<float> uniform(0, 1);
+    std::fill(found.begin(), found.end(), 0.0);
+    for (std::size_t r = 0; r < weights_.size(); ++r)
+      for (std::size_t j = 0; j < weights_[r].size(); ++j) {
+        if (weights_[r][j] == 0 || static_cast<double>(uniform(random_)) < probability) continue;
+        for (std::int64_t x = 0; x < columns_; ++x)
+          found[r * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(x)] += weights_[r][j] * factor * values_[j * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(x)];
+      }
+  }
+  std::string reason(double probability) {
+    draw(probability, 1 / (1 - probability));
+    return check_dropout(found, expected, naive, rows, ATTN_FP32, p_).reason;
+  }
+
+  Evaluation expected, naive;
+  std::vector<OutputRow> rows;
+  std::vector<double> found;
+
+ private:
+  std::int64_t columns_, keys_;
+  double p_ = 0;
+  std::vector<double> values_;
+  std::vector<std::vector<double>> weights_;
+  std::mt19937 random_;
+};
+
+TEST(DropoutCheck, AcceptsWhatIsRightOverManySeedsAndNoOtherProbability) {
+  for (const double p : {0.01, 0.1, 0.3, 0.5, 0.9})
+    for (const int shape : {0, 1, 2})
+      for (const std::int64_t columns : {1, 8})
+        for (const std::int64_t count : {24, 800}) {
+          Rows rows(shape, columns, count, 24, p);
+          for (int seed = 0; seed < 24000 / count; ++seed) ASSERT_EQ(rows.reason(p), "") << "p " << p << ", shape " << shape << ", " << columns << " columns, " << count << " rows";
+          if (count < 100 || p < 0.1) continue;
+          EXPECT_NE(rows.reason(p / 100), "") << "p " << p << ", shape " << shape << ", " << columns << " columns";
+          if (shape == 1) continue;
+          EXPECT_NE(rows.reason(p / 2), "") << "p " << p << ", shape " << shape << ", " << columns << " columns";
+        }
 }
 
 TEST(DropoutCheck, NamesDropoutIgnored) {

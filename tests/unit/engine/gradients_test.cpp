@@ -44,7 +44,7 @@ class GradientProblem : public Problem {
     put(from.dv, from.kv_rows, dv);
   }
   NumericsResult check_them() const {
-    return check_gradients({.value = &c, .operands = all(), .dq = dq, .dk = dk, .dv = dv, .poisoned = true, .seed = 0, .limits = {}});
+    return check_gradients({.value = &c, .operands = all(), .dq = dq, .dk = dk, .dv = dv, .o = c.dropout > 0 ? output : TensorView{}, .poisoned = true, .seed = 0, .limits = {}});
   }
   NumericsResult check_them(const Gradients& from) {
     write(from);
@@ -289,9 +289,13 @@ TEST(GradientSample, HoldsTheFirstAndTheLastGroupWholeHoweverLargeTheyAre) {
 // Dropout of the reference's own weights: each output row and gradient as the definition says, with a mask of the test's.
 class Dropped {
  public:
-  Dropped(const GradientProblem& p, double probability, unsigned seed, double factor) : p_(p), probability_(probability), factor_(factor), random_(seed) {}
+  Dropped(GradientProblem& p, double probability, unsigned seed, double factor) : p_(p), probability_(probability), factor_(factor), random_(seed) {}
+  // The output goes to the problem.
   Gradients gradients() {
     Gradients result = p_.right_gradients();
+    Evaluation output = result.dq;
+    output.columns = p_.c.head_dim_v;
+    output.out.assign(result.q_rows.size() * static_cast<std::size_t>(p_.c.head_dim_v), 0.0);
     std::fill(result.dk.out.begin(), result.dk.out.end(), 0.0);
     std::fill(result.dv.out.begin(), result.dv.out.end(), 0.0);
     const Case& c = p_.c;
@@ -301,7 +305,8 @@ class Dropped {
       const std::int64_t g = h / (c.heads / c.heads_kv);
       std::vector<double> weights, kept, dp;
       double sum = 0, delta = 0;
-      for (std::int64_t j = 0; j < c.seq_kv; ++j) {
+      const KeyRange keys = visible_keys(c, b, i);
+      for (std::int64_t j = keys.first; j < keys.end; ++j) {
         double dot = 0, of_v = 0;
         for (std::int64_t x = 0; x < c.head_dim; ++x) {
           dot += static_cast<double>(p_.operands.q.load(b, h, i, x)) * static_cast<double>(p_.operands.k.load(b, g, j, x));
@@ -320,20 +325,24 @@ class Dropped {
       std::fill_n(result.dq.out.begin() + static_cast<std::ptrdiff_t>(r * d), d, 0.0);
       for (std::size_t j = 0; j < weights.size(); ++j) {
         const double ds = weights[j] * (dp[j] - delta) * resolved_scale(c);
-        const std::size_t key = static_cast<std::size_t>(b * c.heads_kv + g) * weights.size() + j;
+        const std::int64_t at = keys.first + static_cast<std::int64_t>(j);
+        const auto key = static_cast<std::size_t>((b * c.heads_kv + g) * keys_of(c, b) + at);
+        const double weight = weights[j] * kept[j];
         for (std::size_t x = 0; x < d; ++x) {
           const auto column = static_cast<std::int64_t>(x);
-          result.dq.out[r * d + x] += ds * static_cast<double>(p_.operands.k.load(b, g, static_cast<std::int64_t>(j), column));
+          result.dq.out[r * d + x] += ds * static_cast<double>(p_.operands.k.load(b, g, at, column));
           result.dk.out[key * d + x] += ds * static_cast<double>(p_.operands.q.load(b, h, i, column));
-          result.dv.out[key * d + x] += weights[j] * kept[j] * static_cast<double>(p_.dout.load(b, h, i, column));
+          result.dv.out[key * d + x] += weight * static_cast<double>(p_.dout.load(b, h, i, column));
+          output.out[r * d + x] += weight * static_cast<double>(p_.operands.v.load(b, g, at, column));
         }
       }
     }
+    GradientProblem::put(output, result.q_rows, p_.output);
     return result;
   }
 
  private:
-  const GradientProblem& p_;
+  GradientProblem& p_;
   double probability_, factor_;
   std::mt19937 random_;
   std::uniform_real_distribution<double> uniform_{0, 1};
@@ -348,6 +357,31 @@ TEST(GradientCheck, WithDropoutTheMeanIsRightAndTheScalingIsNamed) {
     EXPECT_THAT(unscaled.reason, StartsWith("equals the reference with the scaling of dropout ignored"));
   }
   EXPECT_THAT(p.check_them(p.right_gradients()).reason, HasSubstr("dropout ignored"));
+}
+
+TEST(GradientCheck, KnowsWhetherAllPassesDropTheSameWeights) {
+  for (const double probability : {0.1, 0.25, 0.6})
+    for (const DType dtype : {DType::fp32, DType::bf16, DType::fp16})
+      for (const bool causal : {false, true}) {
+        GradientProblem p(with(shaped(1, 4, 2, 80, 96, 16, dtype), [&](Case& c) {
+          c.dropout = probability;
+          if (causal) c.mask = MaskKind::causal, c.alignment = Alignment::bottom_right, c.lengths_q = {70}, c.lengths_kv = {83};
+        }));
+        const double factor = 1 / (1 - probability);
+        const Gradients other = Dropped(p, probability, 99, factor).gradients();
+        for (unsigned seed = 1; seed <= 6; ++seed) {
+          Gradients right = Dropped(p, probability, seed, factor).gradients();
+          p.write(right);
+          const NumericsResult same = p.check_them();
+          ASSERT_EQ(same.status, Status::ok) << probability << " " << word(dtype) << " " << causal << " " << seed << ": " << same.reason;
+          p.write(other);
+          ASSERT_THAT(p.check_them().reason, StartsWith("the backward pass drops other weights than the forward pass; sum(dout . o) and sum(dv . v) of (batch 0, KV head "));
+          if (probability < 0.2) continue;  // what dq and dk differ by would be near what 16 bits round
+          right.dq = other.dq;
+          p.write(right);
+          ASSERT_THAT(p.check_them().reason, StartsWith("dq and dk drop other weights; sum(dq . q) and sum(dk . k) of (batch 0, KV head "));
+        }
+      }
 }
 
 TEST(Merged, KeepsTheWorseOfTwoChecks) {
