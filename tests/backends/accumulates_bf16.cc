@@ -1,6 +1,6 @@
 // Rounds every intermediate number to bf16: sums over long rows stop growing (pytorch/pytorch#128922).
 // expect: suite=long status=wrong reason="."
-// edges: .
+// edges: ^long-sums:.*: worst at
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -41,6 +41,7 @@ class Trained : public Good {
   virtual double delta(double sum) const { return sum; }
   virtual double gradient_scale() const { return p_.scale; }
   virtual bool counts_for_keys(std::int64_t) const { return true; }         // whether query head h adds to dk and dv
+  virtual View dout_view() const { return View(*t_.dout, p_.dtype); }
   // dq += dS K for one row; scores are by key.
   virtual void write_dq(std::int64_t b, std::int64_t h, std::int64_t i, const std::vector<double>& dscores) const {
     const View dq(*t_.dq, p_.dtype);
@@ -105,7 +106,7 @@ class Trained : public Good {
   }
 
   void row_back(std::int64_t b, std::int64_t h, std::int64_t i, std::vector<double>& dk, std::vector<double>& dv) const {
-    const View dout(*t_.dout, p_.dtype);
+    const View dout = dout_view();
     const std::int64_t g = kv_head(h), count = keys(b);
     std::vector<double> weights(static_cast<std::size_t>(count)), dp(weights), bends(weights);
     double most = kHidden, sum = 0, of_row = 0;
