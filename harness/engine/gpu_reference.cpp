@@ -174,8 +174,9 @@ Evaluation GpuReference::evaluate(const Reading& reading, std::span<const Output
   upload(memory + tiles_at, tiling.tiles, stream_);
   RowWork<Steps> work;
   work.q = device_view(operands_.q);
-  work.k = device_view(misread_strides(reading, operands_.k));
-  work.v = device_view(misread_strides(reading, operands_.v));
+  const Keys keys = misread_keys(reading, operands_);
+  work.k = device_view(keys.k);
+  work.v = device_view(keys.v);
   if (!k_rows.empty()) {
     upload(memory + k_rows_at, k_rows, stream_);
     upload(memory + v_rows_at, v_rows, stream_);

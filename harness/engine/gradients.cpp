@@ -241,7 +241,7 @@ template <class Steps>
 Gradients evaluate(const GradientReading& reading, const Reading& computed, const Case& value, const GradientOperands& given,
                    std::span<const KvHead> groups) {
   const MisreadOperands misread(reading.forward, given.inputs);
-  const GradientOperands operands{*misread, given.dout};
+  const GradientOperands operands{*misread, reading.slip == GradientSlip::dout_strides ? given.dout_as_dense : given.dout};
   Gradients result;
   const RowPlanner planner(computed, operands.inputs.mask);
   std::vector<Place> places;
@@ -312,6 +312,7 @@ std::vector<GradientReading> gradient_misreadings(const Case& c) {
   add(c.softcap != 0, "the softcap's derivative ignored", GradientSlip::softcap_derivative);
   add(true, "rowsum(dO * O) ignored", GradientSlip::delta);
   add(resolved_scale(c) != 1, "the scale ignored in dq and dk", GradientSlip::scale);
+  add(true, "the strides of dout ignored", GradientSlip::dout_strides);
   add(c.heads != c.heads_kv, "dk and dv of one query head of each group", GradientSlip::one_head);
   return readings;
 }

@@ -20,6 +20,7 @@ namespace attn {
 struct GradientOperands {
   Operands inputs;
   TensorView dout;  // (B, H, Sq, Dv). All lie in host memory
+  TensorView dout_as_dense = {};  // what a backend reads that takes dout to lie dense in this order; empty where that is dout, or partly nothing
 };
 
 // A KV head with the query heads that read it: its gradients can be known without any other's.
@@ -28,7 +29,7 @@ struct KvHead {
 };
 
 // A mistake that only a backward pass makes.
-enum class GradientSlip { none, softcap_derivative, delta, scale, one_head };
+enum class GradientSlip { none, softcap_derivative, delta, scale, one_head, dout_strides };
 
 struct GradientReading {
   Reading forward;
@@ -52,7 +53,8 @@ Gradients naive_gradients(const GradientReading& reading, const Case& value, con
 // All groups when `limits` allow it, else some of them, always the first and the last. Deterministic.
 std::vector<KvHead> sample_groups(const Case& value, std::uint64_t seed, const SampleLimits& limits);
 
-// misreadings() and the slips that would show in this case. Not of strides: operands are copies here, which lie as they like.
+// misreadings() and the slips that would show in this case; dout_strides shows where there is a dout_as_dense. Not of the strides of k and v: operands are
+// copies here, which lie as they like.
 std::vector<GradientReading> gradient_misreadings(const Case& value);
 
 }  // namespace attn

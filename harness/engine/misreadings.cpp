@@ -180,6 +180,9 @@ std::vector<Reading> misreadings(const Case& c) {
       if (other != c.dead_rows)
         collect.add(fmt::format("dead rows {} instead of {}", word(other), word(c.dead_rows)), [&](Reading& r) { r.value.dead_rows = other; });
   if (c.page_size == 0 && c.layout != Layout::thd) add_strides(c, collect);
+  if (const auto bytes = [](DType dtype) { return element_bytes(static_cast<std::int32_t>(dtype)); }; c.dtype != c.dtype_kv && bytes(c.dtype) == bytes(c.dtype_kv))
+    collect.add("the dtype of k and v ignored", [](Reading& r) { r.kv_dtype_ignored = true; });
+  if (c.head_dim == c.head_dim_v) collect.add("k and v swapped", [](Reading& r) { r.kv_swapped = true; });
   return std::move(collect.readings);
 }
 

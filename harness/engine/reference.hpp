@@ -32,6 +32,8 @@ struct Reading {
   bool mask_inverted = false;
   bool alibi_by_key = false;        // the bias is slope * key
   bool kv_strides_ignored = false;  // k and v lie dense, (B, Hkv, Skv, D), whatever their strides say; never with key_places
+  bool kv_dtype_ignored = false;    // k and v are taken to have q's dtype, which is as long
+  bool kv_swapped = false;          // k is taken for v; never with key_places
   // Where the backend looks for key (batch, seq): key place % seq_kv of sequence place / seq_kv of ragged k and v, place n % page_size of page n / page_size of paged ones. Empty: where it lies.
   std::vector<std::int64_t> key_places = {};
   std::string text;
@@ -76,12 +78,15 @@ class HostReference final : public Reference {
   Operands operands_;
 };
 
-// k or v by the strides that the reading takes them to have.
-TensorView misread_strides(const Reading& reading, const TensorView& keys);
+// k and v as the reading takes them: by strides and dtype, and which is which.
+struct Keys {
+  TensorView k, v;
+};
+Keys misread_keys(const Reading& reading, const Operands& given);
 // The rows of k or v as a reading with key_places finds them: a row table, (batch, seq_kv).
 std::vector<std::int64_t> misread_rows(const Reading& reading, const TensorView& keys);
 
-// Host operands as a reading finds them: k and v by strides or row tables of its own.
+// Host operands as a reading finds them: k and v as misread_keys, or by row tables of its own.
 class MisreadOperands {
  public:
   MisreadOperands(const Reading& reading, const Operands& given);
@@ -98,7 +103,7 @@ class MisreadOperands {
 bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row);
 
 // Readings that are likely mistakes for this case: an argument ignored, the other alignment, a window one key off, the mask's sense, the head map, another
-// policy of dead rows, starts, strides or a page table ignored. Some may have the same answer as the right reading.
+// policy of dead rows, starts, strides, a page table or the dtype of k and v ignored, k and v swapped. Some may have the same answer as the right reading.
 std::vector<Reading> misreadings(const Case& value);
 
 }  // namespace attn

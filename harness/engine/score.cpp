@@ -1,5 +1,7 @@
 #include "engine/score.hpp"
 
+#include <utility>
+
 #include "engine/inputs.hpp"
 #include "engine/tensor_layout.hpp"
 
@@ -46,10 +48,14 @@ RowPlan RowPlanner::operator()(const OutputRow& row, std::size_t index) const {
   return plan;
 }
 
-TensorView misread_strides(const Reading& reading, const TensorView& keys) {
-  TensorView view = keys;
-  if (reading.kv_strides_ignored) view.strides = dense_layout(keys.shape, Layout::bhsd, StrideKind::dense).strides;
-  return view;
+Keys misread_keys(const Reading& reading, const Operands& given) {
+  Keys keys{given.k, given.v};
+  if (reading.kv_swapped) std::swap(keys.k, keys.v);
+  for (TensorView* view : {&keys.k, &keys.v}) {
+    if (reading.kv_dtype_ignored) view->dtype = static_cast<std::int32_t>(reading.value.dtype);
+    if (reading.kv_strides_ignored) view->strides = dense_layout(view->shape, Layout::bhsd, StrideKind::dense).strides;
+  }
+  return keys;
 }
 
 std::vector<std::int64_t> misread_rows(const Reading& reading, const TensorView& keys) {
@@ -63,8 +69,9 @@ std::vector<std::int64_t> misread_rows(const Reading& reading, const TensorView&
 
 MisreadOperands::MisreadOperands(const Reading& reading, const Operands& given)
     : k_rows_(misread_rows(reading, given.k)), v_rows_(misread_rows(reading, given.v)), operands_(given) {
-  operands_.k = misread_strides(reading, given.k);
-  operands_.v = misread_strides(reading, given.v);
+  const Keys keys = misread_keys(reading, given);
+  operands_.k = keys.k;
+  operands_.v = keys.v;
   if (k_rows_.empty()) return;
   operands_.k.rows = {k_rows_.data(), nullptr};
   operands_.v.rows = {v_rows_.data(), nullptr};

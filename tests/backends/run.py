@@ -22,7 +22,7 @@ What must come of a backend stands in its own first lines, one `// expect:` (in 
 
     // list: REGEX    what `attn-regress list` prints of it
     // edges: REGEX   with --edges, which runs nothing else: SUITE run on this backend has a row that is `wrong` or copies too much for this reason;
-                      `nothing`: it has none
+                      REGEX may be of `CASE: REASON`; `nothing`: it has none
 
 Of every run is checked, besides: the program itself lived, the rows of `good` are ok, database and JSON agree, JUnit is XML, and nothing a backend said
 reaches a terminal, a CI service or a browser as anything but text.
@@ -275,7 +275,7 @@ def run_edges(options, source, wanted):
     if wanted == "nothing":
         ran = any(row["status"] == "ok" for row in rows)
         return [f"{source.name}: edges: {case_id}: {reason}" for case_id, reason in failed[:3]] + ([] if ran else [f"{source.name}: edges: no row is ok"])
-    if any(re.search(wanted, reason) for _, reason in failed):
+    if any(re.search(wanted, reason) or re.search(wanted, f"{case_id}: {reason}") for case_id, reason in failed):
         return []
     return [f"{source.name}: edges: {len(failed)} of {len(rows)} rows fail, none because of {wanted!r}: {[reason[:100] for _, reason in failed[:3]]}"]
 

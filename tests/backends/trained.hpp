@@ -45,6 +45,7 @@ class Trained : public Good {
   virtual bool counts_for_keys(std::int64_t) const { return true; }         // whether query head h adds to dk and dv
   // After each query head: what it has added to.
   virtual void end_head(std::vector<double>&, std::vector<double>&) const {}
+  virtual View dout_view() const { return View(*t_.dout, p_.dtype); }
   // dq += dS K for one row; scores are by key.
   virtual void write_dq(std::int64_t b, std::int64_t h, std::int64_t i, const std::vector<double>& dscores) const {
     const View dq(*t_.dq, p_.dtype);
@@ -114,7 +115,7 @@ class Trained : public Good {
   }
 
   void row_back(std::int64_t b, std::int64_t h, std::int64_t i, std::vector<double>& dk, std::vector<double>& dv) const {
-    const View dout(*t_.dout, p_.dtype);
+    const View dout = dout_view();
     const std::int64_t g = kv_head(h), count = keys(b);
     std::vector<double> weights(static_cast<std::size_t>(count)), dp(weights), bends(weights);
     double most = kHidden, sum = 0, of_row = 0;

@@ -28,7 +28,7 @@ class GradientProblem : public Problem {
     for (std::int64_t b = 0; b < c.batch; ++b)
       for (std::int64_t g = 0; g < c.heads_kv; ++g) groups.push_back({b, g});
   }
-  GradientOperands all() const { return {operands, dout}; }
+  GradientOperands all() const { return {operands, dout, {}}; }
   Gradients of(const GradientReading& reading) const { return reference_gradients(reading, c, all(), groups); }
   Gradients right_gradients() const { return of({right()}); }
   Gradients naive_ones() const { return naive_gradients({right()}, c, all(), groups); }
@@ -223,6 +223,17 @@ TEST(GradientCheck, RowsThatAFiniteFillHidesExcuseNoOthersInDq) {
   while (gradients.dq.lse[alive] < -60000 || gradients.dq.visible[alive] < 17) ++alive;  // in the octave beside the hidden rows'
   gradients.dq.out[alive * 16 + 3] += 0.1;
   EXPECT_THAT(p.check_them(gradients).reason, StartsWith("dq: worst at "));
+}
+
+TEST(GradientCheck, NamesTheStridesOfDoutIgnored) {
+  GradientProblem p(shaped(2, 4, 2, 24, 24, 16));
+  const TensorView dense = p.dout;
+  p.dout.strides = {4 * 24 * 16, 16, 4 * 16, 1};  // (B, Sq, H, D) in memory
+  const GradientOperands misread{p.operands, dense};
+  p.write(reference_gradients({p.right()}, p.c, misread, p.groups));
+  EXPECT_THAT(p.check_them().reason, StartsWith("dq: worst at"));
+  const NumericsResult named = check_gradients({.value = &p.c, .operands = {p.operands, p.dout, dense}, .dq = p.dq, .dk = p.dk, .dv = p.dv, .o = {}, .poisoned = true, .seed = 0, .limits = {}});
+  EXPECT_THAT(named.reason, StartsWith("equals the reference with the strides of dout ignored; dq: worst at"));
 }
 
 TEST(GradientCheck, SaysWhichTensorIsOffAndWhere) {

@@ -229,6 +229,28 @@ TEST(Numerics, KnowsWhenStridesMayBeIgnored) {
   EXPECT_FALSE(named([](Case& c) { c.layout = Layout::bshd, c.lengths_kv = {40, 40}, c.page_size = 8; }));
 }
 
+TEST(Numerics, NamesTheDTypeOfKeysIgnored) {
+  const auto check = [](DType dtype, DType dtype_kv) {
+    Problem p(with(shaped(1, 4, 2, 9, 20, 16, dtype), [&](Case& c) { c.dtype_kv = dtype_kv; }));
+    Reading reading = p.right();
+    reading.kv_dtype_ignored = true;
+    return p.check(reference(reading, p.operands, p.all_rows())).reason;
+  };
+  EXPECT_THAT(check(DType::bf16, DType::fp16), StartsWith("equals the reference with the dtype of k and v ignored; "));
+  EXPECT_THAT(check(DType::fp16, DType::bf16), StartsWith("equals the reference with the dtype of k and v ignored; "));
+  for (const auto& [dtype, dtype_kv] : {std::pair(DType::fp32, DType::fp16), {DType::bf16, DType::bf16}})
+    for (const Reading& reading : misreadings(with(shaped(1, 4, 2, 9, 20, 16, dtype), [&](Case& c) { c.dtype_kv = dtype_kv; })))
+      EXPECT_FALSE(reading.kv_dtype_ignored) << "one would read past the end of the other, or it is the same";
+}
+
+TEST(Numerics, NamesKeysAndValuesSwapped) {
+  Problem p(with(shaped(2, 4, 2, 9, 20, 16), [](Case& c) { c.mask = MaskKind::causal, c.strides.k = StrideKind::transposed; }));
+  Reading reading = p.right();
+  reading.kv_swapped = true;
+  EXPECT_THAT(p.check(reference(reading, p.operands, p.all_rows())).reason, StartsWith("equals the reference with k and v swapped; "));
+  for (const Reading& other : misreadings(with(p.c, [](Case& c) { c.head_dim_v = 8; }))) EXPECT_FALSE(other.kv_swapped) << "neither fits the other's place";
+}
+
 // P6's note: softmax does not see a constant.
 TEST(Numerics, AConstantShiftOfAlibiIsNoError) {
   Problem p(with(shaped(1, 4, 4, 32, 32, 16, DType::bf16), [](Case& c) { c.mask = MaskKind::causal, c.alibi.emplace(); }));
