@@ -140,4 +140,11 @@ DropoutFinding check_dropout(const std::vector<double>& found, const Evaluation&
   return {};
 }
 
+bool must_show_dropout(const Evaluation& expected, double p) {
+  double weights = 0;
+  for (std::size_t row = 0; row < expected.scatter.size(); ++row)
+    if (expected.scatter_squares[row] > 0) weights += expected.scatter[row] * expected.scatter[row] / expected.scatter_squares[row];
+  return weights * std::log1p(-p) < std::log(1e-6);
+}
+
 }  // namespace attn

@@ -27,4 +27,8 @@ struct DropoutFinding {
 DropoutFinding check_dropout(const std::vector<double>& found, const Evaluation& expected, const Evaluation& naive, const std::vector<OutputRow>& rows, std::int32_t dtype,
                              double p);
 
+// Whether rows without dropout cannot be a right answer by chance: of the weights that matter, as many as `expected.scatter` says, none is dropped less than once
+// in 10^6 runs. Rows that weigh nothing, and rows of one key and a tiny p, look alike with dropout and without.
+bool must_show_dropout(const Evaluation& expected, double p);
+
 }  // namespace attn

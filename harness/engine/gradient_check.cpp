@@ -220,7 +220,7 @@ NumericsResult check_gradients(const GradientInput& input) {
   const Reading reading{.value = c, .text = {}};
   const Gradients right = reference_gradients({reading}, c, input.operands, groups), allowed = naive_gradients({reading}, c, input.operands, groups);
   std::set<std::pair<std::int64_t, std::int64_t>> off;
-  bool all_right = true;
+  bool all_right = true, must_show = false;
   for (const Tensor& tensor : kTensors) {
     const Evaluation& expected = right.*tensor.expected;
     const auto& rows = right.*tensor.rows;
@@ -235,6 +235,7 @@ NumericsResult check_gradients(const GradientInput& input) {
       if (result.numerics.diagnosis.empty()) result.numerics.diagnosis = diagnosis;
       if (!finding.reason.empty()) reasons.push_back(fmt::format("{}: {}", tensor.name, finding.reason));
       all_right = all_right && comparison.right;
+      must_show = must_show || must_show_dropout(expected, c.dropout);
       continue;
     }
     result.numerics = merged({Status::ok, "", result.numerics}, {Status::ok, "", numbers_of(comparison, rows.size())}).numerics;
@@ -250,7 +251,7 @@ NumericsResult check_gradients(const GradientInput& input) {
       result.numerics.diagnosis = std::move(diagnosis);
       reasons.push_back(std::move(text));
     }
-  if (c.dropout > 0 && all_right && !right.q_rows.empty()) result.numerics.diagnosis = "the gradients equal the reference with dropout ignored";
+  if (all_right && must_show) result.numerics.diagnosis = "the gradients equal the reference with dropout ignored";
   if (c.dropout == 0 && !all_right)
     if (const std::string text = matching_misreading(input, off); !text.empty()) result.numerics.diagnosis = "equals the reference with " + text;
   if (!result.numerics.diagnosis.empty()) reasons.insert(reasons.begin(), result.numerics.diagnosis);
