@@ -18,6 +18,7 @@
 
 #include "chain_operations.hpp"
 #include "dropout.hpp"
+#include "gradient_tensors.hpp"
 #include "simd.hpp"
 
 namespace attn {
@@ -66,22 +67,14 @@ class Backward {
   };
 
   Backward(const attn_problem& problem, const attn_tensors& tensors, ChainOperations& operations, const Dropout& dropout)
-      : p_(problem), operations_(operations), dropout_(dropout) {
-    if (p_.pass == ATTN_FORWARD) return;
-    if (!tensors.dout || !tensors.dq || !tensors.dk || !tensors.dv) throw std::runtime_error("a backward pass needs dout, dq, dk and dv");
-    if (p_.page_size > 0) throw Unsupported("keys in pages have no gradient");
-    dout_ = Strided::of_queries(*tensors.dout, p_, tensors);
-    dq_ = Strided::of_queries(*tensors.dq, p_, tensors);
-    dk_ = Strided::of_keys(*tensors.dk, p_, tensors);
-    dv_ = Strided::of_keys(*tensors.dv, p_, tensors);
-  }
+      : p_(problem), operations_(operations), dropout_(dropout), gradients_(problem, tensors) {}
 
   void run(const attn_call& call, const Forward& forward, const Buffers& buffers) {
     const Side queries = operations_.queries(), keys = operations_.keys();
-    const Strided dout = operations_.readable(call, {"cpu_cast_dout", "cpu_copy_dout"}, dout_, queries, p_.head_dim_v, buffers.dout);
-    const Strided dq = operations_.writable(dq_, queries, p_.head_dim, buffers.dq);
-    const Strided dk = operations_.writable(dk_, keys, p_.head_dim, buffers.dk);
-    const Strided dv = operations_.writable(dv_, keys, p_.head_dim_v, buffers.dv);
+    const Strided dout = operations_.readable(call, {"cpu_cast_dout", "cpu_copy_dout"}, gradients_.dout, queries, p_.head_dim_v, buffers.dout);
+    const Strided dq = operations_.writable(gradients_.dq, queries, p_.head_dim, buffers.dq);
+    const Strided dk = operations_.writable(gradients_.dk, keys, p_.head_dim, buffers.dk);
+    const Strided dv = operations_.writable(gradients_.dv, keys, p_.head_dim_v, buffers.dv);
     const auto each_row = [&](const char* name, const auto& body) { operations_.each_row(call, name, buffers.dscores, body); };
     operations_.product_by_keys(call, "cpu_gemm_dv", dropout_ ? buffers.dropped : forward.probabilities, dout, p_.head_dim_v, dv);
     operations_.product_to_scores(call, "cpu_gemm_dp", dout, forward.v, p_.head_dim_v, buffers.dscores);
@@ -107,16 +100,16 @@ class Backward {
       operations_.scale_by_root(call, "cpu_scale_dq", dq, dq, queries);
       operations_.scale_by_root(call, "cpu_scale_dk", dk, dk, keys);
     }
-    operations_.write_back(call, {"cpu_cast_dq", "cpu_copy_dq"}, dq, dq_, queries, p_.head_dim);
-    operations_.write_back(call, {"cpu_cast_dk", "cpu_copy_dk"}, dk, dk_, keys, p_.head_dim);
-    operations_.write_back(call, {"cpu_cast_dv", "cpu_copy_dv"}, dv, dv_, keys, p_.head_dim_v);
+    operations_.write_back(call, {"cpu_cast_dq", "cpu_copy_dq"}, dq, gradients_.dq, queries, p_.head_dim);
+    operations_.write_back(call, {"cpu_cast_dk", "cpu_copy_dk"}, dk, gradients_.dk, keys, p_.head_dim);
+    operations_.write_back(call, {"cpu_cast_dv", "cpu_copy_dv"}, dv, gradients_.dv, keys, p_.head_dim_v);
   }
 
  private:
   attn_problem p_;
   ChainOperations& operations_;
   const Dropout& dropout_;
-  Strided dout_, dq_, dk_, dv_;
+  GradientTensors gradients_;
   ForThisCpu<SoftmaxBackwardRow> softmax_backward_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "dropout.hpp"
 #include "flash_tiles.hpp"
+#include "gradient_tensors.hpp"
 #include "threads.hpp"
 
 namespace attn::flash {
@@ -46,15 +47,7 @@ class Backward {
   };
 
   Backward(const attn_problem& problem, const attn_tensors& tensors, const Tiles& tiles, const Dropout& dropout)
-      : p_(problem), tiling_(problem), tiles_(tiles), rows_(tiles.rows()), dropout_(dropout) {
-    if (p_.pass == ATTN_FORWARD) return;
-    if (!tensors.dout || !tensors.dq || !tensors.dk || !tensors.dv) throw std::runtime_error("a backward pass needs dout, dq, dk and dv");
-    if (p_.page_size > 0) throw Unsupported("keys in pages have no gradient");
-    dout_ = Strided::of_queries(*tensors.dout, p_, tensors);
-    dq_ = Strided::of_queries(*tensors.dq, p_, tensors);
-    dk_ = Strided::of_keys(*tensors.dk, p_, tensors);
-    dv_ = Strided::of_keys(*tensors.dv, p_, tensors);
-  }
+      : p_(problem), tiling_(problem), tiles_(tiles), rows_(tiles.rows()), dropout_(dropout), gradients_(problem, tensors) {}
 
   // Remembers a row's softmax: `output` is its row of O; null for a row that sees nothing.
   void remember(const Buffers& buffers, const Tile& work, std::int64_t n, const float* output, float most, float total) const {
@@ -63,7 +56,7 @@ class Backward {
     buffers.inverse[at] = output ? 1.0f / total : 0.0f;
     float sum = 0;
     if (output) {
-      widen_row(dout_.at(work.b, work.h[n], work.i[n]), dout_.column, dout_.dtype, p_.head_dim_v, work.room.wide);
+      widen_row(gradients_.dout.at(work.b, work.h[n], work.i[n]), gradients_.dout.column, gradients_.dout.dtype, p_.head_dim_v, work.room.wide);
       for (std::int64_t d = 0; d < p_.head_dim_v; ++d) sum += work.room.wide[d] * output[d];
     }
     buffers.delta[at] = sum;
@@ -83,9 +76,9 @@ class Backward {
     }
     const auto scale = static_cast<float>(p_.scale);
     for (std::int64_t n = 0; n < work.count; ++n) {
-      if (dq_.only_real_rows() && work.i[n] >= rows_.queries(work.b)) continue;
+      if (gradients_.dq.only_real_rows() && work.i[n] >= rows_.queries(work.b)) continue;
       for (std::int64_t d = 0; d < p_.head_dim; ++d) room.line[d] = room.sums[d * Config::rows + n] * scale;
-      narrow_row(room.line, p_.head_dim, dq_.at(work.b, work.h[n], work.i[n]), dq_.column, dq_.dtype);
+      narrow_row(room.line, p_.head_dim, gradients_.dq.at(work.b, work.h[n], work.i[n]), gradients_.dq.column, gradients_.dq.dtype);
     }
   }
 
@@ -104,8 +97,8 @@ class Backward {
       if (p_.dead_rows == ATTN_DEAD_MEAN) add_means(buffers, work, count, room);
       if (work.lowest < j + count && work.highest > j) add_tile(buffers, work, j, count, room);
     }
-    write(room.sums, p_.head_dim, dk_, b, kv_head, j, count, all, room.line);
-    write(room.sums_v, p_.head_dim_v, dv_, b, kv_head, j, count, all, room.line);
+    write(room.sums, p_.head_dim, gradients_.dk, b, kv_head, j, count, all, room.line);
+    write(room.sums_v, p_.head_dim_v, gradients_.dv, b, kv_head, j, count, all, room.line);
   }
 
  private:
@@ -134,7 +127,7 @@ class Backward {
   // Queries, dout and what is remembered of the tile's rows.
   void take(const Buffers& buffers, const Tile& work, const Room& room) const {
     tiles_.take_queries(work);
-    tiles_.take_rows(work, dout_, p_.head_dim_v, 1.0f, room.dout);
+    tiles_.take_rows(work, gradients_.dout, p_.head_dim_v, 1.0f, room.dout);
     for (std::int64_t n = 0; n < work.padded(); ++n) {
       const std::int64_t at = n < work.count ? work.row_number(p_, n) : -1;
       room.most[n] = at < 0 ? 0.0f : buffers.most[at];
@@ -185,7 +178,7 @@ class Backward {
     std::fill_n(room.line, p_.head_dim_v, 0.0f);
     for (std::int64_t n = 0; n < work.count; ++n) {
       if (buffers.inverse[work.row_number(p_, n)] != 0.0f || work.i[n] >= rows_.queries(work.b)) continue;
-      widen_row(dout_.at(work.b, work.h[n], work.i[n]), dout_.column, dout_.dtype, p_.head_dim_v, work.room.wide);
+      widen_row(gradients_.dout.at(work.b, work.h[n], work.i[n]), gradients_.dout.column, gradients_.dout.dtype, p_.head_dim_v, work.room.wide);
       for (std::int64_t d = 0; d < p_.head_dim_v; ++d) room.line[d] += work.room.wide[d];
     }
     for (std::int64_t d = 0; d < p_.head_dim_v; ++d)
@@ -219,7 +212,7 @@ class Backward {
   const Tiles& tiles_;
   const Rows& rows_;
   const Dropout& dropout_;
-  Strided dout_, dq_, dk_, dv_;
+  GradientTensors gradients_;
   ForThisCpu<TileProduct> product_;
   ForThisCpu<TileProbabilities> probabilities_;
   ForThisCpu<TileGradient> gradient_;
