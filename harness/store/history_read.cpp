@@ -164,7 +164,7 @@ std::vector<RunSummary> History::runs(const RunFilter& filter) {
     words("suite", summary.suites);
     words("platform", summary.platforms);
     for (const StoredRow& count :
-         select(database_, "SELECT verdict, count(*) AS number FROM measurements WHERE run_id = ?1 GROUP BY verdict", {summary.run_id})) {
+         select(database_, "SELECT verdict, count(*) AS number FROM measurements WHERE run_id = ?1 AND NOT control GROUP BY verdict", {summary.run_id})) {
       const auto number = value_of<std::int64_t>(count, "number");
       summary.measurements += number;
       if (const auto outcome = value_of<std::optional<Outcome>>(count, "verdict")) summary.verdicts[*outcome] = number;
