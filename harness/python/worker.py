@@ -14,6 +14,7 @@ import sys
 import traceback
 
 from attn_regress import abi
+from attn_regress.arrays import OLDEST, mend
 from attn_regress.errors import told
 
 REQUESTS, RECORDS = 3, 4
@@ -73,14 +74,14 @@ def main():
     requests, records = moved_away(REQUESTS), moved_away(RECORDS)
     file = os.path.abspath(options.backend)
     try:
-        if sys.version_info < (3, 9):
-            raise ImportError(f"{sys.executable} is Python {sys.version.split()[0]}; 3.9 or newer is needed")
+        if sys.version_info < OLDEST:
+            raise ImportError(f"{sys.executable} is Python {sys.version.split()[0]}; {'.'.join(map(str, OLDEST))} or newer is needed: {mend()}")
         engine = open_engine(options.engine)
         from attn_regress.backend import Backend  # imports torch or NumPy
         backend = Backend(load_class(file, options.name), file, options.name)
     except BaseException as error:
         traceback.print_exc()
-        status = "unsupported" if isinstance(error, (ImportError, FileNotFoundError)) else "failed"
+        status = "unsupported" if isinstance(error, ImportError) else "failed"  # what this interpreter lacks, or what is wrong with the file
         record = {"record": "measurement", "status": status, "reason": f"cannot load the backend: {told(error, file)}"}
         os.write(records, json.dumps(record).encode() + b"\n")
         return 0

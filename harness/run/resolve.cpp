@@ -1,20 +1,11 @@
 #include "run/resolve.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.hpp"
 
 namespace attn {
-namespace {
-
-std::string default_interpreter() {
-  const char* environment = std::getenv("VIRTUAL_ENV");
-  return environment && *environment ? std::string(environment) + "/bin/python" : "python3";
-}
-
-}  // namespace
 
 BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted) {
   if (options.device != kAllDevices) {
