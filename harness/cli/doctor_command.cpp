@@ -59,7 +59,7 @@ Check check_python(const Installation& installation) {
     const bool good = ending.exit_code == 0;
     return {good || ending.exit_code == 1 ? said : fmt::format("{} ended with {}: {}", interpreter, ending.text(), said), good, ending.exit_code == 1};
   } catch (const Error& error) {
-    return {error.what(), false, true};
+    return {std::string(error.what()) + "; VIRTUAL_ENV, or `interpreter:` of a suite's entry, names another", false, true};
   }
 }
 

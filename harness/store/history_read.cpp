@@ -119,7 +119,9 @@ RunResult History::load(const std::string& run_id) {
     const auto [place, fresh] = environments.emplace(id, run.environments.size());
     if (fresh) {
       Environment& environment = run.environments.emplace_back();
-      if (id) read_json(select(database_, "SELECT content FROM environments WHERE id = ?1", {id}).at(0), "content", environment);
+      const auto rows = select(database_, "SELECT content FROM environments WHERE id = ?1", {id});
+      if (id && rows.empty()) throw Error(fmt::format("{}: no environment {}; the file is damaged: {}", file_.string(), id, kMendOfDamage));
+      if (id) read_json(rows.front(), "content", environment);
     }
     return place->second;
   };

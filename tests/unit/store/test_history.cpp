@@ -245,6 +245,25 @@ TEST(HistoryFile, IsNotTakenFromOthers) {
   EXPECT_THAT(error_of([&] { History(folder.path()); }), HasSubstr("found a folder"));
 }
 
+// The user can mend it: it is no fault of the program.
+TEST(HistoryFile, WithDamagedContentSaysWhatToDo) {
+  const char* const damages[] = {"UPDATE measurements SET verdict = 'no such word'", "UPDATE measurements SET status = x'00'", "UPDATE raw_calls SET content = '{}'",
+                                 "UPDATE raw_calls SET content = '{\"names\":[],\"calls\":[[[77,0,0,0,0]]]}'", "PRAGMA foreign_keys = OFF; DELETE FROM environments"};
+  for (const char* const damage : damages) {
+    test::Folder folder;
+    History history(folder / "h.db");
+    store_run(history, test::sample_run("r1", "2026-01-01T00:00:00Z", 1));
+    Database((folder / "h.db").string(), OpenMode::read_write).exec(damage);
+    try {
+      history.load("r1");
+      ADD_FAILURE() << damage << " is not noticed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::input) << damage;
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("damaged"), HasSubstr("move it away"))) << damage;
+    }
+  }
+}
+
 TEST(HistoryFile, OfANewerProgramIsRefusedUntouched) {
   test::Folder folder;
   { History history(folder / "h.db"); }
