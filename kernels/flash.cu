@@ -29,17 +29,55 @@ struct Config {
 template <class T>
 constexpr int kStageColumns = Config::stage_bytes / static_cast<int>(sizeof(T));
 
+// Everything of a call; `type`: of the tile, ATTN_FP32 for mixed types.
 struct Forward {
+  Forward(const attn_problem& problem, const attn_tensors& tensors, std::int32_t type)
+      : rows(problem, tensors),
+        q(Strided::of_queries(*tensors.q, problem, tensors)),
+        k(Strided::of_keys(*tensors.k, problem, tensors)),
+        v(Strided::of_keys(*tensors.v, problem, tensors)),
+        o(Strided::of_queries(*tensors.o, problem, tensors)),
+        q_copies(copies(q, type, problem.head_dim)),
+        k_copies(copies(k, type, problem.head_dim)),
+        v_copies(copies(v, type, problem.head_dim_v)),
+        heads_kv(problem.heads_kv),
+        group(problem.heads / problem.heads_kv),
+        head_dim(static_cast<int>(problem.head_dim)),
+        head_dim_v(static_cast<int>(problem.head_dim_v)),
+        mask_dtype(problem.dtype),
+        dead_rows(problem.dead_rows),
+        scale(static_cast<float>(problem.scale)),
+        softcap(static_cast<float>(problem.softcap)),
+        dropout(problem) {
+    if (!tensors.lse) return;
+    lse = reinterpret_cast<float*>(static_cast<char*>(tensors.lse->data) + tensors.lse->byte_offset);
+    std::copy_n(tensors.lse->strides, 3, lse_strides);
+  }
+  // Whether rows of `columns` can be copied to shared memory as they are, 16 bytes at a time.
+  static bool copies(const Strided& view, std::int32_t type, std::int64_t columns) {
+    const auto element = static_cast<std::int64_t>(attn::element_bytes(type));
+    const auto whole = [&](std::int64_t distance) { return distance * element % 16 == 0; };
+    return view.dtype == type && view.column == 1 && reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 && whole(columns) && whole(view.row) && whole(view.head) &&
+           whole(view.batch);
+  }
+
   GpuRows rows;
   Strided q, k, v, o;
-  bool q_copies = false, k_copies = false, v_copies = false;  // rows are whole, aligned 16 bytes of the tile's type
-  std::int64_t heads_kv = 0, group = 0, tiles = 0, column_blocks = 0;
-  int head_dim = 0, head_dim_v = 0, q_line = 0, mask_dtype = 0, dead_rows = 0;
-  float scale = 0, softcap = 0;
+  bool q_copies, k_copies, v_copies;
+  std::int64_t heads_kv, group;
+  int head_dim, head_dim_v, mask_dtype, dead_rows;
+  float scale, softcap;
   float* lse = nullptr;  // null: not asked for
   std::int64_t lse_strides[3] = {};
   attn::Dropout dropout;
 };
+
+// A line of the query tile, in elements.
+template <class T>
+__host__ __device__ constexpr std::int64_t q_line(std::int64_t head_dim) {
+  using Products = attn::TileProducts<T>;
+  return (head_dim + Products::depth - 1) / Products::depth * Products::depth + Products::pad;
+}
 
 // Columns first .. of Config::keys rows (or as many query rows) into a stage: `columns` of them, of which `real` exist; the others, and rows at a negative place,
 // become 0. `place`: element (row, 0).
@@ -88,17 +126,20 @@ __global__ void __launch_bounds__(Config::threads) attn_flash_fwd(const __grid_c
   constexpr int kStage = kStageColumns<T>, kValues = columns < kStage ? columns : kStage, kLine = kStage + Products::pad;
   static_assert(columns % kValues == 0, "the output is whole stages of v");
   extern __shared__ uint4 room[];
+  const int line = static_cast<int>(q_line<T>(p.head_dim));
   T* const q = reinterpret_cast<T*>(room);
-  T* const stages[2] = {q + Config::rows * p.q_line, q + Config::rows * p.q_line + Config::keys * kLine};
+  T* const stages[2] = {q + Config::rows * line, q + Config::rows * line + Config::keys * kLine};
 
   // Last rows first: with a causal mask they are the longest.
+  const std::int64_t count = p.group * p.rows.seq_q, tiles = (count + Config::rows - 1) / Config::rows;
+  const int column_blocks = (p.head_dim_v + columns - 1) / columns;
   std::int64_t index = blockIdx.x;
-  const std::int64_t tile = p.tiles - 1 - index % p.tiles;
-  index /= p.tiles;
-  const int first_column = static_cast<int>(index % p.column_blocks) * columns;
-  index /= p.column_blocks;
+  const std::int64_t first_row = (tiles - 1 - index % tiles) * Config::rows;
+  index /= tiles;
+  const int first_column = static_cast<int>(index % column_blocks) * columns;
+  index /= column_blocks;
   const std::int64_t kv_head = index % p.heads_kv, b = index / p.heads_kv;
-  const std::int64_t queries = p.rows.queries(b), keys = p.rows.keys(b), first_row = tile * Config::rows, count = p.group * p.rows.seq_q;
+  const std::int64_t queries = p.rows.queries(b), keys = p.rows.keys(b);
 
   const auto padded = [](int width) { return (width + Products::depth - 1) / Products::depth * Products::depth; };
   const int k_stages = (p.head_dim + kStage - 1) / kStage;
@@ -113,7 +154,7 @@ __global__ void __launch_bounds__(Config::threads) attn_flash_fwd(const __grid_c
               [&](int n) { return key + n < keys ? p.v.place(b, key + n) + kv_head * p.v.head : -1; });
   };
   for (int stage = 0; stage < k_stages; ++stage)
-    load_rows(q + stage * kStage, p.q_line, p.q, p.q_copies, stage * kStage, p.head_dim - stage * kStage, k_columns(stage), [&](int n) -> std::int64_t {
+    load_rows(q + stage * kStage, line, p.q, p.q_copies, stage * kStage, p.head_dim - stage * kStage, k_columns(stage), [&](int n) -> std::int64_t {
       const std::int64_t i = (first_row + n) / p.group, h = kv_head * p.group + (first_row + n) % p.group;
       return first_row + n < count && i < queries ? p.q.place(b, i) + h * p.q.head : -1;
     });
@@ -232,7 +273,7 @@ __global__ void __launch_bounds__(Config::threads) attn_flash_fwd(const __grid_c
       if constexpr (scored) {
         for (int stage = 0; stage < k_stages; ++stage) {
           const T* k = next_stage([&](T* room) { stage + 1 < k_stages ? fetch_k(room, key, stage + 1) : fetch_v(room, key, 0); });
-          Products::scores(weights, q + warp * 16 * p.q_line + stage * kStage, p.q_line, k, kLine, k_columns(stage));
+          Products::scores(weights, q + warp * 16 * line + stage * kStage, line, k, kLine, k_columns(stage));
         }
         float factor[2];
         weigh(weights, key, factor);
@@ -311,30 +352,12 @@ class Flash {
   }
 
   Flash(const attn_problem& problem, const attn_tensors& tensors, const attn_device_facts& device, const attn::Options& options)
-      : type_(tile_type(problem)), width_(width(problem)), blocks_(blocks(problem)), shared_bytes_(shared_bytes(problem)), forward_{.rows = GpuRows(problem, tensors), .dropout = attn::Dropout(problem)} {
+      : type_(tile_type(problem)),
+        width_(width(problem)),
+        blocks_(blocks(problem)),
+        shared_bytes_(shared_bytes(problem)),
+        forward_(problem, tensors, type_) {
     options.allow({});
-    forward_.q = Strided::of_queries(*tensors.q, problem, tensors);
-    forward_.k = Strided::of_keys(*tensors.k, problem, tensors);
-    forward_.v = Strided::of_keys(*tensors.v, problem, tensors);
-    forward_.o = Strided::of_queries(*tensors.o, problem, tensors);
-    forward_.q_copies = copies(forward_.q, problem.head_dim);
-    forward_.k_copies = copies(forward_.k, problem.head_dim);
-    forward_.v_copies = copies(forward_.v, problem.head_dim_v);
-    forward_.heads_kv = problem.heads_kv;
-    forward_.group = problem.heads / problem.heads_kv;
-    forward_.tiles = tiles(problem);
-    forward_.column_blocks = attn::divide_up(problem.head_dim_v, width_);
-    forward_.head_dim = static_cast<int>(problem.head_dim);
-    forward_.head_dim_v = static_cast<int>(problem.head_dim_v);
-    forward_.q_line = static_cast<int>(q_line(problem));
-    forward_.mask_dtype = problem.dtype;
-    forward_.dead_rows = problem.dead_rows;
-    forward_.scale = static_cast<float>(problem.scale);
-    forward_.softcap = static_cast<float>(problem.softcap);
-    if (tensors.lse) {
-      forward_.lse = reinterpret_cast<float*>(static_cast<char*>(tensors.lse->data) + tensors.lse->byte_offset);
-      std::copy_n(tensors.lse->strides, 3, forward_.lse_strides);
-    }
     with_kernel([&](auto* kernel) {
       attn::use_device(device, kernel);
       attn::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes_)), "cudaFuncSetAttribute");
@@ -350,33 +373,17 @@ class Flash {
  private:
   // Mixed types are multiplied in fp32.
   static std::int32_t tile_type(const attn_problem& p) { return p.dtype == p.dtype_kv ? p.dtype : ATTN_FP32; }
-  static std::int64_t tiles(const attn_problem& p) { return attn::divide_up(p.heads / p.heads_kv * p.seq_q, Config::rows); }
   static int width(const attn_problem& p) { return p.head_dim_v <= Config::narrow ? Config::narrow : Config::wide; }
-  static std::int64_t blocks(const attn_problem& p) { return p.batch * p.heads_kv * tiles(p) * attn::divide_up(p.head_dim_v, width(p)); }
-  template <class Body>
-  static auto with_tile_type(std::int32_t type, const Body& body) {
-    std::int64_t result = 0;
-    attn::with_type(type, [&](auto value) { result = body(value); });
-    return result;
-  }
-  static std::int64_t q_line(const attn_problem& p) {
-    return with_tile_type(tile_type(p), [&](auto value) {
-      using Products = attn::TileProducts<decltype(value)>;
-      return attn::divide_up(p.head_dim, Products::depth) * Products::depth + Products::pad;
-    });
+  static std::int64_t blocks(const attn_problem& p) {
+    return p.batch * p.heads_kv * attn::divide_up(p.heads / p.heads_kv * p.seq_q, Config::rows) * attn::divide_up(p.head_dim_v, width(p));
   }
   static std::int64_t shared_bytes(const attn_problem& p) {
-    return with_tile_type(tile_type(p), [&](auto value) {
+    std::int64_t bytes = 0;
+    attn::with_type(tile_type(p), [&](auto value) {
       using T = decltype(value);
-      return static_cast<std::int64_t>(sizeof(T)) * (Config::rows * q_line(p) + 2 * Config::keys * (kStageColumns<T> + attn::TileProducts<T>::pad));
+      bytes = static_cast<std::int64_t>(sizeof(T)) * (Config::rows * q_line<T>(p.head_dim) + 2 * Config::keys * (kStageColumns<T> + attn::TileProducts<T>::pad));
     });
-  }
-  // Whether rows of `columns` can be copied to shared memory as they are, 16 bytes at a time.
-  bool copies(const Strided& view, std::int64_t columns) const {
-    const auto element = static_cast<std::int64_t>(attn::element_bytes(type_));
-    const auto whole = [&](std::int64_t distance) { return distance * element % 16 == 0; };
-    return view.dtype == type_ && view.column == 1 && reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 && whole(columns) && whole(view.row) && whole(view.head) &&
-           whole(view.batch);
+    return bytes;
   }
   template <class Body>
   void with_kernel(const Body& body) const {
