@@ -15,6 +15,7 @@
 #include "engine/device.hpp"
 #include "engine/device_self_test.hpp"
 #include "engine/field_libraries.hpp"
+#include "engine/noted_memory.hpp"
 #include "engine/numerics.hpp"
 #include "engine/trial.hpp"
 
@@ -24,6 +25,16 @@ namespace {
 // What the host of the worker noted.
 std::map<std::string, LibraryVersion>& noted_libraries() {
   static std::map<std::string, LibraryVersion> libraries;
+  return libraries;
+}
+
+void* the_stream = nullptr;
+
+// Of the process as it is now: libraries load others when they are first used.
+std::map<std::string, LibraryVersion> libraries_now(const Device& device) {
+  std::map<std::string, LibraryVersion> libraries = device.environment().libraries;
+  for (auto& [name, library] : field_libraries()) libraries.insert_or_assign(name, std::move(library));
+  for (const auto& [name, library] : noted_libraries()) libraries.insert_or_assign(name, library);
   return libraries;
 }
 
@@ -80,14 +91,13 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
   }
   first.environment = device->environment();
   first.environment.engine = kEngineVersion;
-  for (auto& [name, library] : field_libraries()) first.environment.libraries.insert_or_assign(name, std::move(library));
-  for (const auto& [name, library] : noted_libraries()) first.environment.libraries.insert_or_assign(name, library);
+  first.environment.libraries = libraries_now(*device);
+  the_stream = device->stream();
   const std::string fault = list_fault(list);
   for (std::uint32_t i = 0; fault.empty() && i < list->count; ++i)
     if (table_fault(list->backends[i]).empty()) first.backends.push_back(backend_facts(*list->backends[i]));
   write(first);
 
-  auto known = device->environment().libraries;
   while (const auto line = requests.next()) {
     Request request;
     from_json(parse_json(*line, "request"), request, "request");
@@ -96,9 +106,8 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
     record.status = Status::unsupported;
     record.reason = fault;
     if (fault.empty()) record = run_trial(*list, request, *device, write);
-    if (device->environment().libraries != known) {  // an instrument was loaded on the way
-      known = device->environment().libraries;
-      for (const auto& [name, library] : known) first.environment.libraries.insert_or_assign(name, library);
+    if (auto now = libraries_now(*device); now != first.environment.libraries) {
+      first.environment.libraries = std::move(now);
       write(first);
     }
     write(record);
@@ -111,6 +120,10 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
 }  // namespace attn
 
 void attn_note_library(const char* name, const char* version, const char* path) { attn::noted_libraries().insert_or_assign(name, attn::LibraryVersion{version, path}); }
+
+void attn_note_memory(std::int64_t held_bytes, std::int64_t peak_bytes) { attn::noted_memory() = attn::NotedMemory{held_bytes, peak_bytes}; }
+
+void* attn_stream(void) { return attn::the_stream; }
 
 int attn_worker(const attn_backend_list* backends, int in_fd, int out_fd) {
   std::signal(SIGPIPE, SIG_IGN);

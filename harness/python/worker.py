@@ -1,4 +1,5 @@
-"""The worker of a Python backend: `INTERPRETER worker.py --engine FILE --backend FILE --class NAME`, started by attn-regress itself.
+"""The worker of Python backends: `INTERPRETER worker.py --engine FILE --backend FILE --class NAME`, started by attn-regress itself. Without a class, `--backend` is the
+folder of the backends that come with it, which all share the worker.
 
 Requests come on descriptor 3 and records go to descriptor 4, as with the native worker; the engine answers them and calls the class.
 """
@@ -6,6 +7,9 @@ Requests come on descriptor 3 and records go to descriptor 4, as with the native
 import argparse
 import ctypes
 import fcntl
+import gc
+import glob
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -44,31 +48,79 @@ def open_engine(path):
     engine.attn_abi_layout.restype = ctypes.c_char_p
     engine.attn_note_library.argtypes = [ctypes.c_char_p] * 3
     engine.attn_note_library.restype = None
+    engine.attn_note_memory.argtypes = [ctypes.c_int64] * 2
+    engine.attn_note_memory.restype = None
+    engine.attn_stream.restype = ctypes.c_void_p
     fault = abi.mismatch(json.loads(engine.attn_abi_layout()))
     if fault:
         raise RuntimeError(f"the Python worker and {path} are not of one build: {fault}")
     return engine
 
 
+def has_cuda_context():
+    """Whether something in this process uses a GPU already, by the driver's own word."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD)
+    except OSError:
+        return False  # nobody has opened it
+    count, flags, active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
+    if driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return False  # nobody has initialised it
+    return any(driver.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active)) == 0 and active.value for device in range(count.value))
+
+
+def backends_of(place, name, engine):
+    """The backends of a user's class, or those of the folder that comes with the harness."""
+    from attn_regress.arrays import library_of  # imports torch or NumPy in the end, which may be missing
+    from attn_regress.backend import Backend
+    if name:
+        class_ = load_class(place, name)
+        arrays = library_of(getattr(class_, "arrays", None))
+        devices = getattr(class_, "devices", arrays.DEVICES)
+        if isinstance(devices, str) or not devices or not set(devices) <= set(arrays.DEVICES):
+            raise ValueError(f"devices is {devices!r}; wanted is a list of: {', '.join(arrays.DEVICES)}")
+        return [Backend(name, lambda: class_, place, arrays, devices, engine)]
+    arrays = library_of("torch")
+    found = []
+    for file in sorted(glob.glob(os.path.join(place, "**", "*.py"), recursive=True)):
+        module = os.path.relpath(file, place)[:-len(".py")].replace(os.sep, ".")
+        found.append(Backend(module, lambda module=module: importlib.import_module("attn_regress.backends." + module).Attention, file, arrays, arrays.DEVICES, engine))
+    return found
+
+
 def note_libraries(engine):
-    """The interpreter, and what of the field the user's file has imported."""
+    """The interpreter, and what of the field it has."""
     engine.attn_note_library(b"python", platform.python_version().encode(), sys.executable.encode())
     for name in ("numpy", "torch", "triton", "transformers", "flash_attn"):
         module = sys.modules.get(name)
         if module is not None:
             engine.attn_note_library(name.encode(), str(getattr(module, "__version__", "")).encode(), str(getattr(module, "__file__", "")).encode())
+            continue
+        try:  # a backend may import it later
+            version, spec = importlib.metadata.version(name), importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            continue
+        engine.attn_note_library(name.encode(), version.encode(), str(spec and spec.origin).encode())
+    with open("/proc/self/maps") as maps:
+        cudnn = sorted({line.split()[-1] for line in maps if "/libcudnn.so" in line})
+    if cudnn:  # as loaded: one on LD_LIBRARY_PATH may stand before the wheel's
+        ask = ctypes.CDLL(cudnn[0]).cudnnGetVersion
+        ask.restype = ctypes.c_size_t
+        number = ask()
+        major = 10000 if number >= 90000 else 1000  # of 91900 = 9.19.0 and 8907 = 8.9.7
+        engine.attn_note_library(b"cudnn", f"{number // major}.{number % major // 100}.{number % 100}".encode(), cudnn[0].encode())
 
 
-def list_of(backend):
-    tables = (ctypes.POINTER(abi.attn_backend) * 1)(ctypes.pointer(backend.table))
-    return abi.attn_backend_list(ctypes.sizeof(abi.attn_backend_list), abi.ABI_VERSION, 1, 0, tables)
+def list_of(backends):
+    tables = [ctypes.pointer(table) for backend in backends for table in backend.tables]
+    return abi.attn_backend_list(ctypes.sizeof(abi.attn_backend_list), abi.ABI_VERSION, len(tables), 0, (ctypes.POINTER(abi.attn_backend) * len(tables))(*tables))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--engine", required=True)
     parser.add_argument("--backend", required=True)
-    parser.add_argument("--class", required=True, dest="name")
+    parser.add_argument("--class", dest="name")
     options = parser.parse_args()
     requests, records = moved_away(REQUESTS), moved_away(RECORDS)
     file = os.path.abspath(options.backend)
@@ -76,8 +128,9 @@ def main():
         if sys.version_info < (3, 9):
             raise ImportError(f"{sys.executable} is Python {sys.version.split()[0]}; 3.9 or newer is needed")
         engine = open_engine(options.engine)
-        from attn_regress.backend import Backend  # imports torch or NumPy
-        backend = Backend(load_class(file, options.name), file, options.name)
+        backends = backends_of(file, options.name, engine)
+        if has_cuda_context():
+            raise RuntimeError("the file uses the GPU while it is imported, before the worker has chosen one: make tensors and ask for devices in prepare")
     except BaseException as error:
         traceback.print_exc()
         status = "unsupported" if isinstance(error, (ImportError, FileNotFoundError)) else "failed"
@@ -85,7 +138,8 @@ def main():
         os.write(records, json.dumps(record).encode() + b"\n")
         return 0
     note_libraries(engine)
-    return engine.attn_worker(ctypes.byref(list_of(backend)), requests, records)
+    gc.disable()  # from here on it runs between calls only
+    return engine.attn_worker(ctypes.byref(list_of(backends)), requests, records)
 
 
 if __name__ == "__main__":

@@ -12,16 +12,29 @@
 namespace attn {
 namespace {
 
-// FNV-1a over the file's bytes (Fowler, Noll, Vo); empty when it cannot be read.
-std::string fingerprint_of(const std::string& file) {
+// Sorted; of a folder and those below it.
+std::vector<std::string> python_files(const std::string& folder) {
+  std::vector<std::string> files;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return "";  // a pipe or a device may never end
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return "";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error))
+    if (entry.path().extension() == ".py") files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  return files;
+}
+
+// FNV-1a (Fowler, Noll, Vo) over the bytes of a file, or of the Python files of a folder; empty when there is nothing to be read.
+std::string fingerprint_of(const std::string& place) {
+  std::error_code error;
+  const std::vector<std::string> files = std::filesystem::is_directory(place, error) ? python_files(place) : std::vector{place};
   std::uint64_t hash = 0xcbf29ce484222325ull;
-  char chunk[65536];
-  while (in.read(chunk, sizeof chunk), in.gcount() > 0)
-    for (std::streamsize i = 0; i < in.gcount(); ++i) hash = (hash ^ static_cast<unsigned char>(chunk[i])) * 0x100000001b3ull;
+  for (const std::string& file : files) {
+    if (!std::filesystem::is_regular_file(file, error)) return "";  // a pipe or a device may never end
+    std::ifstream in(file, std::ios::binary);
+    if (!in) return "";
+    char chunk[65536];
+    while (in.read(chunk, sizeof chunk), in.gcount() > 0)
+      for (std::streamsize i = 0; i < in.gcount(); ++i) hash = (hash ^ static_cast<unsigned char>(chunk[i])) * 0x100000001b3ull;
+  }
   return fmt::format("{:016x}", hash);
 }
 
@@ -38,8 +51,22 @@ Installation this_installation() {
 
 std::vector<std::string> worker_command(const Installation& installation, const BackendCode& code) {
   if (code.file.empty()) return {installation.executable, "worker"};
-  if (code.python_class.empty()) return {installation.executable, "worker", "--plugin", code.file};
-  return {code.interpreter, installation.python + "/worker.py", "--engine", installation.engine, "--backend", code.file, "--class", code.python_class};
+  if (code.interpreter.empty()) return {installation.executable, "worker", "--plugin", code.file};
+  std::vector<std::string> command{code.interpreter, installation.python + "/worker.py", "--engine", installation.engine, "--backend", code.file};
+  if (!code.python_class.empty()) command.insert(command.end(), {"--class", code.python_class});
+  return command;
+}
+
+std::string shipped_folder(const Installation& installation) { return installation.python + "/attn_regress/backends"; }
+
+std::set<std::string> shipped_backends(const Installation& installation) {
+  std::set<std::string> names;
+  for (const std::string& file : python_files(shipped_folder(installation))) {
+    std::string name = std::filesystem::path(file).lexically_relative(shipped_folder(installation)).replace_extension().string();
+    std::ranges::replace(name, '/', '.');
+    names.insert(name);
+  }
+  return names;
 }
 
 namespace {
@@ -49,7 +76,8 @@ PluginFacts describe(const Installation& installation, const BackendCode& code, 
   PluginFacts facts;
   facts.code = code;
   std::error_code ignored;
-  if (!code.file.empty() && !std::filesystem::is_regular_file(code.file, ignored)) {
+  const bool shipped = !code.interpreter.empty() && code.python_class.empty();
+  if (!code.file.empty() && !shipped && !std::filesystem::is_regular_file(code.file, ignored)) {
     facts.fault.emplace();
     facts.fault->status = Status::unsupported;
     facts.fault->reason = fmt::format("{} is no regular file", code.file);
@@ -66,7 +94,7 @@ PluginFacts describe(const Installation& installation, const BackendCode& code, 
     if (code.interpreter.empty()) throw;
     facts.fault.emplace();
     facts.fault->status = Status::unsupported;
-    facts.fault->reason = std::string(error.what()) + ": interpreter: of the suite's entry names another Python";
+    facts.fault->reason = std::string(error.what()) + ": --python, or interpreter: of the suite's entry, names another Python";
   }
   return facts;
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,16 +23,20 @@ struct Installation {
 // By the path of the running executable: <prefix>/bin/attn-regress. Build tree and installed tree have the same layout.
 Installation this_installation();
 
-// Where a backend's code is: a native plugin, or a class in a Python file with the interpreter that runs it.
+// Where a backend's code is: a native plugin, or a class in a Python file with the interpreter that runs it, or the folder of the shipped Python backends.
 struct BackendCode {
   std::string file;          // absolute path; empty = none
-  std::string python_class;  // empty for a native plugin
-  std::string interpreter;
+  std::string python_class;  // empty for a native plugin and for the shipped ones
+  std::string interpreter;   // empty for a native plugin
   auto operator<=>(const BackendCode&) const = default;
 };
 
 // The command line of a worker that serves `code` (none: no backends at all).
 std::vector<std::string> worker_command(const Installation& installation, const BackendCode& code);
+
+// The Python backends that come with the tree: torch/naive.py in the folder is torch.naive.
+std::string shipped_folder(const Installation& installation);
+std::set<std::string> shipped_backends(const Installation& installation);
 
 // One plugin or Python class as a worker saw it. `fault` says what became of a worker that never came up: unsupported, crashed, timed_out, failed, and why.
 struct PluginFacts {

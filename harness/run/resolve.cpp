@@ -9,14 +9,17 @@
 namespace attn {
 namespace {
 
-std::string default_interpreter() {
+// A command is looked up on PATH; a path is relative to the working directory.
+std::string interpreter_of(const RunOptions& options) {
+  if (options.python.find('/') != std::string::npos) return std::filesystem::absolute(options.python).string();
+  if (!options.python.empty()) return options.python;
   const char* environment = std::getenv("VIRTUAL_ENV");
   return environment && *environment ? std::string(environment) + "/bin/python" : "python3";
 }
 
 }  // namespace
 
-BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted) {
+BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted), shipped_(shipped_backends(options.installation)) {
   if (options.device != kAllDevices) {
     add_target(options.device);
   } else {
@@ -74,13 +77,15 @@ ResolvedBackend BackendResolver::resolve(const BackendSpec& spec, DeviceType dev
   if (!spec.python.empty()) {
     const std::size_t colon = spec.python.rfind(':');
     const BackendCode code{std::filesystem::absolute(spec.python.substr(0, colon)).string(), spec.python.substr(colon + 1),
-                           spec.interpreter.empty() ? default_interpreter() : spec.interpreter};
+                           spec.interpreter.empty() ? interpreter_of(options_) : spec.interpreter};
     return {code, code.python_class, ""};
   }
   if (const auto found = builtin_.find({device, spec.name}); found != builtin_.end()) return {found->second, spec.name, ""};
+  if (shipped_.contains(spec.name)) return {{shipped_folder(options_.installation), "", interpreter_of(options_)}, spec.name, ""};
   std::string names;
   for (const auto& [key, plugin] : builtin_)
     if (key.first == device && !key.second.starts_with("control.") && !key.second.starts_with("planted.")) names += (names.empty() ? "" : ", ") + key.second;
+  for (const std::string& name : shipped_) names += (names.empty() ? "" : ", ") + name;
   return {{}, "", fmt::format("no backend of that name for a {}; there are: {}", device == DeviceType::cuda ? "GPU" : "CPU", names.empty() ? "none" : names)};
 }
 

@@ -2,6 +2,7 @@
 // From a trial's backend entry to the code and the name inside it that will run.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ class BackendResolver {
 
   const RunOptions& options_;
   const std::atomic<bool>& interrupted_;
+  std::set<std::string> shipped_;  // names of the Python backends that come with the tree
   std::vector<Target> targets_;
   std::map<BackendCode, PluginFacts> plugins_;
   std::map<std::pair<DeviceType, std::string>, BackendCode> builtin_;  // by kind of device and backend name

@@ -181,8 +181,8 @@ class Run {
         if (fault) answer.record = *fault;
         else answer = worker->run(requests[round], [&](Phase phase) { observer_.trial_started(job->trial, phase); });
         if (interrupted_ && answer.record.status != Status::ok) return;
-        if (worker && worker->facts().environment.libraries.contains("cupti"))
-          environments_[job->environment].libraries["cupti"] = worker->facts().environment.libraries.at("cupti");
+        if (worker)
+          for (const auto& [name, library] : worker->facts().environment.libraries) environments_[job->environment].libraries.insert_or_assign(name, library);
         take(*job, answer, whole, round);
         if (answer.record.status != Status::ok || round + 1 == requests.size()) {
           ended.insert(job);

@@ -110,6 +110,7 @@ class Setting:
             text = text.replace("plugin: ./mutant.so", f"python: ./mutant.py:Mutant, interpreter: {options.python}")
             shutil.copyfile(source, self.folder / "mutant.py")
             shutil.copyfile(source.with_name("by_definition.py"), self.folder / "by_definition.py")
+            shutil.copyfile(options.plugins / "python" / "libcuda.so.1", self.folder / "libcuda.so.1")
         else:
             shutil.copyfile(plugin if how == "suite" else options.plugins / "good.so", self.folder / "mutant.so")
         shutil.copyfile(options.plugins / "good.so", self.folder / "good.so")
