@@ -7,6 +7,7 @@ Requests come on descriptor 3 and records go to descriptor 4, as with the native
 import argparse
 import ctypes
 import fcntl
+import functools
 import gc
 import glob
 import importlib.metadata
@@ -40,6 +41,14 @@ def load_class(file, name):
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return getattr(module, name)
+
+
+def shipped_class(module):
+    from attn_regress.errors import Unsupported
+    try:
+        return importlib.import_module("attn_regress.backends." + module).Attention
+    except ImportError as error:
+        raise Unsupported(f"{error}: install it for {sys.executable}, or name another Python with --python") from error
 
 
 def open_engine(path):
@@ -84,7 +93,7 @@ def backends_of(place, name, engine):
     found = []
     for file in sorted(glob.glob(os.path.join(place, "**", "*.py"), recursive=True)):
         module = os.path.relpath(file, place)[:-len(".py")].replace(os.sep, ".")
-        found.append(Backend(module, lambda module=module: importlib.import_module("attn_regress.backends." + module).Attention, file, arrays, arrays.DEVICES, engine))
+        found.append(Backend(module, functools.partial(shipped_class, module), file, arrays, arrays.DEVICES, engine))
     return found
 
 
