@@ -32,34 +32,32 @@ class Session:
         if pass_ == abi.BACKWARD and not apart:
             raise Unsupported("a backward pass alone needs {'forward': function, 'backward': function} of prepare")
         if pass_ == abi.FORWARD:
-            parts = [(functions[0], ("o",))]
-        elif apart:
-            parts = [(functions[0], ("o",)), (functions[1], GRADIENTS)]
+            names = [("o",)]
         else:
-            parts = [(functions[0], ("o",) + GRADIENTS)]
-        # Of each kind of call: its functions, and the outputs that each of them gives.
+            names = [("o",), GRADIENTS] if apart else [("o",) + GRADIENTS]
+        # A function, the outputs that it gives and where they go, and what it returned last.
+        parts = [[function, given, [outputs[name].give for name in given], None] for function, given in zip(functions, names)]
         self._parts = {abi.CALL_ALL: parts, abi.CALL_FORWARD: parts[:1], abi.CALL_BACKWARD: parts[1:]}
-        self._outputs = outputs
-        self._given = {}
         self.calls = 0  # that went well
 
     def run(self, pass_):
         """Runs the functions of a call and points the harness's outputs at what they returned, which lives until the next call."""
-        for function, names in self._parts[pass_]:
+        for part in self._parts[pass_]:
+            function, names, gives, _ = part
             result = function()
-            if not isinstance(result, dict):
-                result = self._named(result, names)
-            for name in names:
-                if name not in result:
-                    raise ValueError(f"the call returned no {name}; wanted are {', '.join(names)}")
-                self._outputs[name].give(result[name])
-            self._given[names] = result
+            if len(gives) == 1 and not isinstance(result, dict):
+                gives[0](result)
+            else:
+                named = result if isinstance(result, dict) else self._named(result, names)
+                for name, give in zip(names, gives):
+                    if name not in named:
+                        raise ValueError(f"the call returned no {name}; wanted are {', '.join(names)}")
+                    give(named[name])
+            part[3] = result
         self.calls += 1
 
     @staticmethod
     def _named(result, names):
-        if len(names) == 1:
-            return {names[0]: result}
         if not isinstance(result, (tuple, list)) or len(result) != len(names):
             raise TypeError(f"the call returned {type(result).__name__}; wanted are {', '.join(names)} in a dict or in this order")
         return dict(zip(names, result))

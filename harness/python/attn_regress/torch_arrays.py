@@ -74,7 +74,7 @@ class Output:
 
     def __init__(self, name, tensor):
         self._name, self._tensor, self._dtype = name, tensor, dtype_of(tensor)
-        self._shape = torch.Size(tensor.shape[:tensor.ndim])
+        self._shape, self._strides, self._moved = torch.Size(tensor.shape[:tensor.ndim]), tuple(tensor.strides[:tensor.ndim]), False
         # As Tensor.get_device says it: -1 = the CPU.
         self._device = tensor.device.device_id if tensor.device.device_type == abi.DEVICE_CUDA else -1
 
@@ -82,14 +82,13 @@ class Output:
         """Points the output at `array`, wherever it lies."""
         if not isinstance(array, torch.Tensor) or array.shape != self._shape or array.dtype is not self._dtype or array.get_device() != self._device:
             self._refuse(array)
-        tensor, axis = self._tensor, 0
+        tensor, strides = self._tensor, array.stride()
         tensor.data = array.data_ptr()
-        tensor.byte_offset = 0
-        strides = tensor.strides
-        for stride in array.stride():
-            if self._shape[axis] > 1:  # the stride of a single element says nothing
-                strides[axis] = stride
-            axis += 1
+        if strides != self._strides or self._moved:
+            self._moved = True  # what the harness has set right again need not be the stride of the next one
+            for axis, stride in enumerate(strides):
+                if self._shape[axis] > 1:  # the stride of a single element says nothing
+                    tensor.strides[axis] = stride
 
     def _refuse(self, array):
         if not isinstance(array, torch.Tensor):
