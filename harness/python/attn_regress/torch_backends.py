@@ -55,12 +55,19 @@ def _lengths(p, t, which):
     return lengths[:, None, None, None]
 
 
-def calls(p, t, forward):
-    """What `prepare` returns: `forward(q, k, v)`, and its gradients apart where they are asked for."""
+def calls(p, t, forward, compiles=False):
+    """What `prepare` returns: `forward(q, k, v)`, and its gradients apart where they are asked for. What compiles on its first call makes it here, where that
+    counts as preparing."""
     torch.use_deterministic_algorithms(p.deterministic)
     forward = _Refusing(_seeded(p, t, forward) if p.dropout else forward)
-    if not p.backward:
-        return lambda: forward(t.q, t.k, t.v)
+    made = _with_gradients(t, forward) if p.backward else lambda: forward(t.q, t.k, t.v)
+    if compiles:
+        for call in made.values() if p.backward else [made]:
+            call()
+    return made
+
+
+def _with_gradients(t, forward):
     inputs = [x.detach().requires_grad_() for x in (t.q, t.k, t.v)]
     kept = []  # the output with its graph
 

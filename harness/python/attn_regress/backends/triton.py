@@ -199,5 +199,5 @@ class Attention:
     def prepare(self, p, t):
         kernels = Kernels(p)
         if p.backward:
-            return calls(p, t, lambda q, k, v: WithGradients.apply(q, k, v, kernels))
-        return calls(p, t, lambda q, k, v: kernels.forward(q, k, v)[0])
+            return calls(p, t, lambda q, k, v: WithGradients.apply(q, k, v, kernels), compiles=True)
+        return calls(p, t, lambda q, k, v: kernels.forward(q, k, v)[0], compiles=True)

@@ -8,4 +8,4 @@ from .naive import Attention as Naive
 
 class Attention(Naive):
     def prepare(self, p, t):
-        return calls(p, t, torch.compile(self.forward_of(p, t), dynamic=False))
+        return calls(p, t, torch.compile(self.forward_of(p, t), dynamic=False), compiles=True)

@@ -41,4 +41,4 @@ class Attention:
             block_mask = create_block_mask(visible, p.batch if lengths_kv is not None else None, None, p.seq_q, p.seq_kv, device=t.q.device)
         compiled = torch.compile(flex_attention, dynamic=False)
         more = {"score_mod": changed if softcap or p.alibi else None, "block_mask": block_mask, "scale": p.scale, "enable_gqa": p.heads != p.heads_kv}
-        return calls(p, t, lambda q, k, v: compiled(q, k, v, **more))
+        return calls(p, t, lambda q, k, v: compiled(q, k, v, **more), compiles=True)
