@@ -40,14 +40,6 @@ __device__ float across(float value, Combine combine) {
   return value;
 }
 
-
-// The fast exponential's error is far below a 16-bit type's rounding, and above fp32's.
-template <class T>
-__device__ float exponential(float value) {
-  if constexpr (sizeof(T) == sizeof(float)) return expf(value);
-  else return __expf(value);
-}
-
 struct Total {
   float largest, sum;
   // sum = 0: every score is -inf.

@@ -52,12 +52,18 @@ class DeviceArray {
   void* data_ = nullptr;
 };
 
-// Only the grid's x axis: the others end at 65535 blocks.
+// Only the grid's x axis: the others end at 65535 blocks. More than 48 KiB of shared memory must have been allowed to the kernel.
+template <class... Parameters, class... Arguments>
+void launch_shared(std::int64_t shared_bytes, void (*kernel)(Parameters...), std::int64_t blocks, int threads, cudaStream_t stream, const char* name,
+                   const Arguments&... arguments) {
+  if (blocks > INT_MAX) throw std::runtime_error(std::string(name) + " would need " + std::to_string(blocks) + " blocks, CUDA allows 2147483647");
+  kernel<<<static_cast<unsigned>(blocks), threads, static_cast<std::size_t>(shared_bytes), stream>>>(arguments...);
+  check(cudaGetLastError(), name);
+}
+
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), std::int64_t blocks, int threads, cudaStream_t stream, const char* name, const Arguments&... arguments) {
-  if (blocks > INT_MAX) throw std::runtime_error(std::string(name) + " would need " + std::to_string(blocks) + " blocks, CUDA allows 2147483647");
-  kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(arguments...);
-  check(cudaGetLastError(), name);
+  launch_shared(0, kernel, blocks, threads, stream, name, arguments...);
 }
 
 constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
@@ -71,6 +77,26 @@ __device__ T narrow(float value) {
   if constexpr (sizeof(T) == sizeof(float)) return value;
   else if constexpr (std::is_same_v<T, __half>) return __float2half_rn(value);
   else return __float2bfloat16_rn(value);
+}
+
+// Element `index` of memory in any of the three.
+__device__ inline float load_as_float(const char* data, std::int64_t index, int dtype) {
+  if (dtype == ATTN_FP32) return reinterpret_cast<const float*>(data)[index];
+  if (dtype == ATTN_FP16) return widen(reinterpret_cast<const __half*>(data)[index]);
+  return widen(reinterpret_cast<const __nv_bfloat16*>(data)[index]);
+}
+
+__device__ inline void store_from_float(char* data, std::int64_t index, int dtype, float value) {
+  if (dtype == ATTN_FP32) reinterpret_cast<float*>(data)[index] = value;
+  else if (dtype == ATTN_FP16) reinterpret_cast<__half*>(data)[index] = narrow<__half>(value);
+  else reinterpret_cast<__nv_bfloat16*>(data)[index] = narrow<__nv_bfloat16>(value);
+}
+
+// The fast exponential's error is far below a 16-bit type's rounding, and above fp32's.
+template <class T>
+__device__ float exponential(float value) {
+  if constexpr (sizeof(T) == sizeof(float)) return expf(value);
+  else return __expf(value);
 }
 
 // Calls body with a value of the type that `dtype` names.

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "abi/attn_abi.h"
+#include "abi/attn_host_device.hpp"
 
 namespace attn {
 
@@ -16,11 +17,11 @@ class Dropout {
       : threshold_(static_cast<std::uint64_t>(std::ldexp(problem.dropout, 32))), factor_(static_cast<float>(1.0 / (1.0 - problem.dropout))),
         key_{static_cast<std::uint32_t>(problem.dropout_seed), static_cast<std::uint32_t>(problem.dropout_seed >> 32)} {}
 
-  explicit operator bool() const { return threshold_ > 0; }
+  ATTN_HOST_DEVICE explicit operator bool() const { return threshold_ > 0; }
 
   // to[j] = from[j] / (1 - p), or 0 with probability p. `row` is counted over (batch, heads, seq_q); from and to may be one. They begin with key `first` and
   // have `step` elements from key to key.
-  void operator()(std::int64_t row, const float* from, float* to, std::int64_t count, std::int64_t first = 0, std::int64_t step = 1) const {
+  ATTN_HOST_DEVICE void operator()(std::int64_t row, const float* from, float* to, std::int64_t count, std::int64_t first = 0, std::int64_t step = 1) const {
     std::array<std::uint32_t, 4> bits{};
     for (std::int64_t j = 0; j < count; ++j) {
       const std::int64_t key = first + j;
@@ -30,7 +31,7 @@ class Dropout {
   }
 
  private:
-  std::array<std::uint32_t, 4> block(std::uint64_t row, std::uint32_t of_row) const {
+  ATTN_HOST_DEVICE std::array<std::uint32_t, 4> block(std::uint64_t row, std::uint32_t of_row) const {
     std::array<std::uint32_t, 4> counter{of_row, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32), 0};
     std::array<std::uint32_t, 2> key = key_;
     for (int round = 0; round < 10; ++round) {

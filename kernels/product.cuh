@@ -38,18 +38,6 @@ struct Tile {
   static_assert(side / part * (side / part) == threads, "each thread owns part x part results");
 };
 
-__device__ inline float load_as_float(const char* data, std::int64_t index, int dtype) {
-  if (dtype == ATTN_FP32) return reinterpret_cast<const float*>(data)[index];
-  if (dtype == ATTN_FP16) return widen(reinterpret_cast<const __half*>(data)[index]);
-  return widen(reinterpret_cast<const __nv_bfloat16*>(data)[index]);
-}
-
-__device__ inline void store_from_float(char* data, std::int64_t index, int dtype, float value) {
-  if (dtype == ATTN_FP32) reinterpret_cast<float*>(data)[index] = value;
-  else if (dtype == ATTN_FP16) reinterpret_cast<__half*>(data)[index] = narrow<__half>(value);
-  else reinterpret_cast<__nv_bfloat16*>(data)[index] = narrow<__nv_bfloat16>(value);
-}
-
 // Where the elements of one axis lie: at even distances, or in the pages of one sequence.
 struct Even {
   std::int64_t step;

@@ -64,7 +64,7 @@ struct Strided {
   // Rows from s on that follow each other at the distance `row`, s included.
   std::int64_t together(std::int64_t s) const { return pages ? page_size - s % page_size : std::numeric_limits<std::int64_t>::max(); }
   // Rows past a sequence's length have no place.
-  bool only_real_rows() const { return starts || pages; }
+  ATTN_HOST_DEVICE bool only_real_rows() const { return starts || pages; }
 
   char* at(std::int64_t b, std::int64_t h, std::int64_t s) const {
     return data + (place(b, s) + h * head) * static_cast<std::int64_t>(element_bytes(dtype));

@@ -61,7 +61,8 @@ TEST_F(ChainCounts, PrefillIsFiveKernelsAndOneCopyOutOfPlace) {
             return count(session);
           };
           const Counts naive = counts_of("chain_cuda", "naive"), inplace = counts_of("chain_cuda", "naive_inplace"), copy = counts_of("planted_cuda", "planted.copy"),
-                       slow = counts_of("planted_cuda", "planted.slow"), math = counts_of("chain_cuda", "math");
+                       slow = counts_of("planted_cuda", "planted.slow"), math = counts_of("chain_cuda", "math"),
+                       flash = counts_of("flash_cuda", "flash");
           EXPECT_EQ(naive.kernels, 5) << naive.listing;
           EXPECT_THAT(naive.copies, ElementsAre(scores)) << naive.listing;
           EXPECT_EQ(naive.own_products, 0) << naive.listing;
@@ -72,6 +73,8 @@ TEST_F(ChainCounts, PrefillIsFiveKernelsAndOneCopyOutOfPlace) {
           EXPECT_EQ(slow.kernels, 5) << slow.listing;
           EXPECT_EQ(math.kernels, dtype == ATTN_FP32 ? 10 : 14) << math.listing;
           EXPECT_THAT(math.copies, IsEmpty()) << math.listing;
+          EXPECT_EQ(flash.kernels, 1) << flash.listing;
+          EXPECT_THAT(flash.copies, IsEmpty()) << flash.listing;
           if (seq == 512 && heads_kv == 2 && layout == ATTN_BSHD) std::printf("dtype %d naive:%s\nmath:%s\n", dtype, naive.listing.c_str(), math.listing.c_str());
         }
 }
@@ -109,6 +112,9 @@ TEST_F(ChainCounts, TheArticlesShape) {
   EXPECT_EQ(inplace.kernels, 5);
   EXPECT_THAT(inplace.copies, IsEmpty());
   measure("chain_cuda", "math", true);
+  const auto [flash, flash_us] = measure("flash_cuda", "flash", false);
+  EXPECT_EQ(flash.kernels, 1);
+  EXPECT_LT(flash_us, inplace_us / 3);  // what not storing the scores is for
   measure("planted_cuda", "planted.copy", false);
   const auto [slow, slow_us] = measure("planted_cuda", "planted.slow", false);
   const auto [slower, little_us] = measure("planted_cuda", "planted.slow", false, {"extra", "10%"});

@@ -19,7 +19,7 @@ struct Backend {
 };
 
 const Backend kBackends[] = {{"chain_cuda", "naive"},          {"chain_cuda", "naive_inplace"}, {"chain_cuda", "math", {}, true}, {"planted_cuda", "planted.copy"},
-                             {"planted_cuda", "planted.slow", {"extra", "40%"}}, {"planted_cuda", "planted.path", {}, true}};
+                             {"planted_cuda", "planted.slow", {"extra", "40%"}}, {"planted_cuda", "planted.path", {}, true}, {"flash_cuda", "flash"}};
 
 class Chain : public testing::Test {
  protected:

@@ -41,6 +41,7 @@ attn_device_facts facts() {
   result.sm_minor = properties.minor;
   result.sm_count = properties.multiProcessorCount;
   result.memory_bytes = properties.totalGlobalMem;
+  result.shared_optin_bytes = properties.sharedMemPerBlockOptin;
   return result;
 }
 

@@ -26,6 +26,7 @@ Answer ask(const std::string& file, const std::string& name, const attn_problem&
   device.device_type = ATTN_DEVICE_CUDA;
   device.sm_major = 9;
   device.memory_bytes = memory_bytes;
+  device.shared_optin_bytes = 232448;
   attn_support support{};
   support.struct_size = sizeof support;
   char text[512] = {};
@@ -71,6 +72,25 @@ TEST(GpuTables, CanWhatTheFamilyOnTheCpuCanButTrain) {
   const attn_backend* cpu = find_backend("chain", "naive");
   if (!cpu) GTEST_SKIP() << "libchain.so was not built";
   EXPECT_EQ(find_backend("chain_cuda", "naive")->can, cpu->can & ~(ATTN_CAN_BACKWARD | ATTN_CAN_DROPOUT));
+}
+
+TEST(GpuTables, FlashCanWhatItCanOnTheCpuButGradientsAndNeedsNoWorkspace) {
+  const attn_backend* flash = find_backend("flash_cuda", "flash");
+  ASSERT_TRUE(flash);
+  EXPECT_EQ(flash->device_type, ATTN_DEVICE_CUDA);
+  EXPECT_EQ(flash->can, find_backend("flash", "flash")->can & ~ATTN_CAN_BACKWARD);
+  const Answer answer = ask("flash_cuda", "flash", article(ATTN_BF16));
+  EXPECT_EQ(answer.status, ATTN_OK) << answer.why;
+  EXPECT_EQ(answer.workspace_bytes, 0u);
+}
+
+TEST(GpuTables, FlashRefusesWhatItsTilesCannotHold) {
+  attn_problem problem = article(ATTN_BF16);
+  problem.head_dim = 4096;
+  EXPECT_THAT(ask("flash_cuda", "flash", problem).why, HasSubstr("a head_dim of 4096 needs 560128 bytes of shared memory, a block of this device has"));
+  problem = article(ATTN_BF16);
+  problem.seq_kv = std::int64_t{1} << 30;
+  EXPECT_THAT(ask("flash_cuda", "flash", problem).why, HasSubstr("1073741824 keys"));
 }
 
 TEST(GpuTables, TheWorkspaceIsTheScoresTheirCloneAndCublas) {
