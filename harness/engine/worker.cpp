@@ -40,29 +40,22 @@ std::map<std::string, LibraryVersion> libraries_now(const Device& device) {
 
 constexpr const char* kEngineVersion = "attn-regress engine " ATTN_VERSION;
 
-// Lines of a descriptor.
-class LineReader {
- public:
-  explicit LineReader(int descriptor) : descriptor_(descriptor) {}
-  std::optional<std::string> next() {
-    for (;;) {
-      if (const auto end = buffer_.find('\n'); end != std::string::npos) {
-        std::string line = buffer_.substr(0, end);
-        buffer_.erase(0, end + 1);
-        return line;
-      }
-      char chunk[65536];
-      const ssize_t n = read(descriptor_, chunk, sizeof chunk);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return std::nullopt;
-      buffer_.append(chunk, static_cast<std::size_t>(n));
-    }
-  }
+// What the parent sends instead of a request; and what attn_worker returns then.
+constexpr const char* kRenew = R"({"renew":true})";
+constexpr int kRenewed = 2;
 
- private:
-  int descriptor_;
-  std::string buffer_;
-};
+// A line of a descriptor, without the newline. Not a byte more is read: what follows may be for the next process.
+std::optional<std::string> next_line(int descriptor) {
+  std::string line;
+  for (;;) {
+    char byte = 0;
+    const ssize_t n = read(descriptor, &byte, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return std::nullopt;
+    if (byte == '\n') return line;
+    line += byte;
+  }
+}
 
 std::optional<std::string> self_test(const std::string& what) {
   if (what == "reference") return reference_self_test();
@@ -74,8 +67,7 @@ std::optional<std::string> self_test(const std::string& what) {
 int serve(const attn_backend_list* list, int in_fd, int out_fd) {
   RecordWriter write(out_fd);
   EnvironmentRecord first;
-  LineReader requests(in_fd);
-  const auto opening = requests.next();
+  const auto opening = next_line(in_fd);
   if (!opening) return 0;
   Opening wanted;
   from_json(parse_json(*opening, "opening"), wanted, "opening");
@@ -98,7 +90,8 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
     if (table_fault(list->backends[i]).empty()) first.backends.push_back(backend_facts(*list->backends[i]));
   write(first);
 
-  while (const auto line = requests.next()) {
+  while (const auto line = next_line(in_fd)) {
+    if (*line == kRenew) return kRenewed;
     Request request;
     from_json(parse_json(*line, "request"), request, "request");
     MeasurementRecord record;

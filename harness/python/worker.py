@@ -15,13 +15,17 @@ import importlib.util
 import json
 import os
 import platform
+import signal
 import sys
 import traceback
+import warnings
 
 from attn_regress import abi
 from attn_regress.errors import told
 
 REQUESTS, RECORDS = 3, 4
+RENEWED = 2  # of attn_worker
+PR_SET_PDEATHSIG = 1
 
 
 def moved_away(descriptor):
@@ -120,6 +124,56 @@ def note_libraries(engine):
         engine.attn_note_library(b"cudnn", f"{number // major}.{number % major // 100}.{number % 100}".encode(), cudnn[0].encode())
 
 
+def threads():
+    return len(os.listdir("/proc/self/task"))
+
+
+def fork():
+    with warnings.catch_warnings():  # Python's, of living threads
+        warnings.simplefilter("ignore")
+        return os.fork()
+
+
+def why_no_fork():
+    """Why this process cannot be copied as it is after the imports; None when it can."""
+    if threads() > 1:
+        # What starts threads while it is imported and knows of forks, as OpenBLAS does, ends them before one and starts them again when they are needed.
+        copy = fork()
+        if copy == 0:
+            os._exit(0)
+        os.waitpid(copy, 0)
+    if threads() > 1:
+        return f"{threads()} threads live"
+    for descriptor in os.listdir("/proc/self/fd"):
+        try:
+            if os.readlink(f"/proc/self/fd/{descriptor}").startswith("/dev/nvidia"):
+                return "the GPU is open"
+        except OSError:
+            pass  # that of the listing itself
+    return None
+
+
+def in_a_copy():
+    """Returns in a copy of this process, which has only the imports behind it, as often as the parent wants one. Ends as the last copy ends."""
+    while True:
+        why = why_no_fork()
+        if why:
+            print(f"attn-regress: {why} after the imports: every block of calls starts the interpreter anew", file=sys.stderr, flush=True)
+            return
+        copy = fork()
+        if copy == 0:
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            return
+        _, status = os.waitpid(copy, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:
+            if code != -signal.SIGKILL:
+                signal.signal(-code, signal.SIG_DFL)
+            os.kill(os.getpid(), -code)
+        if code != RENEWED:
+            os._exit(code)
+
+
 def list_of(backends):
     tables = [ctypes.pointer(table) for backend in backends for table in backend.tables]
     return abi.attn_backend_list(ctypes.sizeof(abi.attn_backend_list), abi.ABI_VERSION, len(tables), 0, (ctypes.POINTER(abi.attn_backend) * len(tables))(*tables))
@@ -147,6 +201,7 @@ def main():
         os.write(records, json.dumps(record).encode() + b"\n")
         return 0
     note_libraries(engine)
+    in_a_copy()
     gc.disable()  # from here on it runs between calls only
     return engine.attn_worker(ctypes.byref(list_of(backends)), requests, records)
 

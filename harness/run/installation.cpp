@@ -5,9 +5,10 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include "base/error.hpp"
-#include "run/worker_process.hpp"
+#include "run/worker_pool.hpp"
 
 namespace attn {
 namespace {
@@ -71,8 +72,7 @@ std::set<std::string> shipped_backends(const Installation& installation) {
 
 namespace {
 
-PluginFacts describe(const Installation& installation, const BackendCode& code, const std::string& device, std::chrono::nanoseconds patience,
-                     const std::atomic<bool>& interrupted) {
+PluginFacts describe(WorkerPool& workers, const BackendCode& code, const std::string& device, std::chrono::nanoseconds patience) {
   PluginFacts facts;
   facts.code = code;
   std::error_code ignored;
@@ -85,11 +85,12 @@ PluginFacts describe(const Installation& installation, const BackendCode& code, 
   }
   facts.fingerprint = fingerprint_of(code.file);
   try {
-    Worker worker(worker_command(installation, code), device, {patience, patience}, interrupted);
-    facts.fault = worker.fault();
+    std::unique_ptr<Worker> worker = workers.take(code, device, {patience, patience});
+    facts.fault = worker->fault();
     if (facts.fault && facts.fault->status == Status::crashed && !code.interpreter.empty()) facts.fault->reason += fmt::format(" by the interpreter {}", code.interpreter);
-    facts.environment = worker.facts().environment;
-    facts.backends = worker.facts().backends;
+    facts.environment = worker->facts().environment;
+    facts.backends = worker->facts().backends;
+    workers.give_back(code, std::move(worker));
   } catch (const Error& error) {
     if (code.interpreter.empty()) throw;
     facts.fault.emplace();
@@ -101,21 +102,21 @@ PluginFacts describe(const Installation& installation, const BackendCode& code, 
 
 }  // namespace
 
-PluginFacts describe_plugin(const Installation& installation, const BackendCode& code, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
-  return describe(installation, code, "cpu", patience, interrupted);
-}
+PluginFacts describe_plugin(WorkerPool& workers, const BackendCode& code, std::chrono::nanoseconds patience) { return describe(workers, code, "cpu", patience); }
 PluginFacts describe_device(const Installation& installation, const std::string& device, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
-  return describe(installation, {}, device, patience, interrupted);
+  WorkerPool workers(installation, interrupted);
+  return describe(workers, {}, device, patience);
 }
 
 std::vector<PluginFacts> builtin_plugins(const Installation& installation, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
+  WorkerPool workers(installation, interrupted);
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(installation.backends, error))
     if (entry.path().extension() == ".so") files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   std::vector<PluginFacts> plugins;
-  for (const std::string& file : files) plugins.push_back(describe_plugin(installation, {file, "", ""}, patience, interrupted));
+  for (const std::string& file : files) plugins.push_back(describe_plugin(workers, {file, "", ""}, patience));
   return plugins;
 }
 

@@ -13,6 +13,8 @@
 
 namespace attn {
 
+class WorkerPool;
+
 struct Installation {
   std::string executable;  // attn-regress itself: it is also the native worker
   std::string engine;      // <prefix>/lib/libattn_engine.so
@@ -48,7 +50,7 @@ struct PluginFacts {
 };
 
 // Loads `code` in a worker process and asks what it holds, without touching a GPU.
-PluginFacts describe_plugin(const Installation& installation, const BackendCode& code, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
+PluginFacts describe_plugin(WorkerPool& workers, const BackendCode& code, std::chrono::nanoseconds patience);
 // The engine alone on a device ("auto", "cpu", "cuda:N"): its environment, or why there is none.
 PluginFacts describe_device(const Installation& installation, const std::string& device, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
 // Every built-in plugin, by file name.

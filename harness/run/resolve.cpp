@@ -19,7 +19,7 @@ std::string interpreter_of(const RunOptions& options) {
 
 }  // namespace
 
-BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted), shipped_(shipped_backends(options.installation)) {
+BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted), workers_(options.installation, interrupted), shipped_(shipped_backends(options.installation)) {
   if (options.device != kAllDevices) {
     add_target(options.device);
   } else {
@@ -51,7 +51,7 @@ void BackendResolver::add_target(const std::string& device) {
 
 const PluginFacts& BackendResolver::facts(const BackendCode& code) {
   const auto found = plugins_.find(code);
-  return found != plugins_.end() ? found->second : plugins_.emplace(code, describe_plugin(options_.installation, code, options_.prepare_timeout, interrupted_)).first->second;
+  return found != plugins_.end() ? found->second : plugins_.emplace(code, describe_plugin(workers_, code, options_.prepare_timeout)).first->second;
 }
 
 // The name inside the file: the one asked for, else the key's own, else the only one there is for the device.

@@ -8,6 +8,7 @@
 
 #include "run/installation.hpp"
 #include "run/run.hpp"
+#include "run/worker_pool.hpp"
 
 namespace attn {
 
@@ -34,6 +35,7 @@ class BackendResolver {
   ResolvedBackend resolve(const BackendSpec& spec, DeviceType device);
   // What is known of a backend's code; described when first asked for.
   const PluginFacts& facts(const BackendCode& code);
+  WorkerPool& workers() { return workers_; }
 
  private:
   void add_target(const std::string& device);
@@ -41,6 +43,7 @@ class BackendResolver {
 
   const RunOptions& options_;
   const std::atomic<bool>& interrupted_;
+  WorkerPool workers_;
   std::set<std::string> shipped_;  // names of the Python backends that come with the tree
   std::vector<Target> targets_;
   std::map<BackendCode, PluginFacts> plugins_;

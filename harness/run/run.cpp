@@ -174,7 +174,7 @@ class Run {
           continue;
         }
         if (!fault && (!worker || !worker->alive())) {
-          worker = std::make_unique<Worker>(worker_command(options_.installation, code), device, Deadlines{options_.timeout, options_.prepare_timeout}, interrupted_);
+          worker = resolver_.workers().take(code, device, {options_.timeout, options_.prepare_timeout});
           fault = worker->fault();
         }
         TrialAnswer answer;
@@ -190,6 +190,7 @@ class Run {
         }
       }
     }
+    resolver_.workers().give_back(code, std::move(worker));
   }
 
   // The times of one process are one block, in however many requests they came.
