@@ -55,19 +55,20 @@ def _lengths(p, t, which):
     return lengths[:, None, None, None]
 
 
-def calls(p, t, forward, compiles=False):
+def calls(p, t, forward, compiles=False, may_refuse=True):
     """What `prepare` returns: `forward(q, k, v)`, and its gradients apart where they are asked for. What compiles on its first call makes it here, where that
-    counts as preparing."""
+    counts as preparing. `may_refuse`: what torch cannot do is unsupported; else it has failed."""
     torch.use_deterministic_algorithms(p.deterministic)
-    forward = _Refusing(_seeded(p, t, forward) if p.dropout else forward)
-    made = _with_gradients(t, forward) if p.backward else lambda: forward(t.q, t.k, t.v)
+    guarded = _Refusing if may_refuse else (lambda function: function)
+    forward = guarded(_seeded(p, t, forward) if p.dropout else forward)
+    made = _with_gradients(t, forward, guarded) if p.backward else lambda: forward(t.q, t.k, t.v)
     if compiles:
         for call in made.values() if p.backward else [made]:
             call()
     return made
 
 
-def _with_gradients(t, forward):
+def _with_gradients(t, forward, guarded):
     inputs = [x.detach().requires_grad_() for x in (t.q, t.k, t.v)]
     kept = []  # the output with its graph
 
@@ -76,7 +77,7 @@ def _with_gradients(t, forward):
         kept.append(forward(*inputs))
         return kept[0].detach()
 
-    gradients = _Refusing(lambda: torch.autograd.grad(kept[0], inputs, t.dout, retain_graph=True))  # a backward pass alone is called again and again
+    gradients = guarded(lambda: torch.autograd.grad(kept[0], inputs, t.dout, retain_graph=True))  # a backward pass alone is called again and again
     return {"forward": with_graph, "backward": gradients}
 
 

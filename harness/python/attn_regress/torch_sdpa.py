@@ -31,4 +31,4 @@ class Sdpa:
                 mask = of_case if hidden is None else of_case.masked_fill(hidden, 0 if of_case.dtype == torch.bool else float("-inf"))
             return scaled_dot_product_attention(q, k, v, mask, **more)
 
-        return calls(p, t, forward)
+        return calls(p, t, forward, may_refuse=self.way is not None)  # what it chose itself must work
