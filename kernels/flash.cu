@@ -5,7 +5,9 @@
 // causality or a window hides are never touched. The query heads that share a KV head are rows of the same tile, so that grouped heads read their keys once.
 // A block of keys arrives as stages, pieces of k and then of v that are 256 bytes wide; the next stage is copied while the present one is multiplied. 16-bit
 // types are multiplied on tensor cores, fp32 and mixed types by FMA (flash_products.cuh). It shares no kernel with chain.cu, so the two bear witness for each other.
-// Loses: nothing is split over the keys, so decoding leaves most of the card idle; no TMA, no wgmma; the softmax does not overlap the products of its own warp.
+// On an H200, bf16: B8 H16 S1024 D64 causal 277 us, naive_inplace 582; B1 H32.8 S4096 D128 causal 934 us (147 TFLOP/s), naive_inplace 2.19 ms.
+// Loses: nothing is split over the keys, so decoding leaves most of the card idle (B1 H32.8, 8192 keys: 359 us, naive_inplace 28); no TMA, no wgmma; one in
+// twenty instructions multiplies.
 
 #include "dropout.hpp"
 #include "flash_products.cuh"
@@ -79,29 +81,77 @@ __host__ __device__ constexpr std::int64_t q_line(std::int64_t head_dim) {
   return (head_dim + Products::depth - 1) / Products::depth * Products::depth + Products::pad;
 }
 
-// Columns first .. of Config::keys rows (or as many query rows) into a stage: `columns` of them, of which `real` exist; the others, and rows at a negative place,
-// become 0. `place`: element (row, 0).
-template <class T, class Place>
-__device__ void load_rows(T* to, int line, const Strided& from, bool copies, int first, int real, int columns, const Place& place) {
-  constexpr int kPieces = Config::stage_bytes / 16, kPack = attn::kPack<T>;
-  const int column = static_cast<int>(threadIdx.x) % kPieces * kPack;
-  if (column >= columns) return;
-#pragma unroll 4
-  for (int row = static_cast<int>(threadIdx.x) / kPieces; row < Config::keys; row += Config::threads / kPieces) {
-    const std::int64_t start = place(row);
-    T* target = to + row * line + column;
-    if (start < 0 || column >= real) {
-      *reinterpret_cast<uint4*>(target) = uint4{};
-    } else if (copies) {
-      const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(target));
-      const T* source = reinterpret_cast<const T*>(from.data) + start + first + column;
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(source));
-    } else {
+// Which rows of a (batch, heads, seq, head_dim) tensor a tile takes: row n is position n / group of head first_head + n % group; positions from `end` on are padding.
+struct TileRows {
+  std::int64_t b, first_head, group, first_row, end;
+  __device__ attn::Place place(int n) const { return {b, first_head + (first_row + n) % group, (first_row + n) / group}; }
+};
+// Which columns of it a stage takes: `width` of them, of which `real` exist.
+struct StageColumns {
+  int first, real, width;
+};
+
+template <class T>
+struct Piece {
+  static constexpr int lanes = Config::stage_bytes / 16, columns = attn::kPack<T>;
+  __device__ static int first_row() { return static_cast<int>(threadIdx.x) / lanes; }
+  __device__ static int column() { return static_cast<int>(threadIdx.x) % lanes * columns; }
+};
+
+// A stage that arrives in the background, in pieces of 16 bytes; 0 where there is nothing. For rows that lie `view.row` apart and can be copied as they are.
+template <class T>
+__device__ void copy_rows(T* to, int line, const Strided& view, const TileRows& rows, const StageColumns& columns) {
+  const int column = Piece<T>::column();
+  if (column >= columns.width) return;
+  const T* source = reinterpret_cast<const T*>(view.data) + view.place(rows.b, rows.first_row + Piece<T>::first_row()) + rows.first_head * view.head + columns.first + column;
+  auto target = static_cast<std::uint32_t>(__cvta_generic_to_shared(to + Piece<T>::first_row() * line + column));
+  const auto left = static_cast<int>(rows.end - rows.first_row);
+  constexpr int kStep = Config::threads / Piece<T>::lanes;
 #pragma unroll
-      for (int n = 0; n < kPack; ++n)
-        target[n] = column + n < real ? attn::narrow<T>(attn::load_as_float(from.data, start + (first + column + n) * from.column, from.dtype)) : attn::narrow<T>(0.0f);
-    }
+  for (int n = 0; n < Config::keys; n += kStep) {
+    const bool real = n + Piece<T>::first_row() < left && column < columns.real;
+    const T* from = real ? source + n * view.row : reinterpret_cast<const T*>(view.data);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target + n * line * static_cast<int>(sizeof(T))), "l"(from), "r"(real ? 16 : 0));
   }
+}
+
+// The same for rows that lie anywhere, in any type and any strides. Apart, so that the loop over the keys stays small enough for the instruction cache.
+template <class T>
+__device__ __noinline__ void gather_rows(T* to, int line, const Strided& view, bool copies, TileRows rows, StageColumns columns) {
+  const int column = Piece<T>::column();
+  if (column >= columns.width) return;
+#pragma unroll 1
+  for (int n = Piece<T>::first_row(); n < Config::keys; n += Config::threads / Piece<T>::lanes) {
+    const attn::Place at = rows.place(n);
+    T* const target = to + n * line + column;
+    *reinterpret_cast<uint4*>(target) = uint4{};
+    if (at.i >= rows.end) continue;
+    const std::int64_t start = view.place(rows.b, at.i) + at.h * view.head, first = columns.first + column;
+    if (copies && column < columns.real) *reinterpret_cast<uint4*>(target) = *reinterpret_cast<const uint4*>(reinterpret_cast<const T*>(view.data) + start + first);
+#pragma unroll 1
+    for (int d = 0; !copies && d < Piece<T>::columns && column + d < columns.real; ++d)
+      target[d] = attn::narrow<T>(attn::load_as_float(view.data, start + (first + d) * view.column, view.dtype));
+  }
+}
+
+// What the mask tensor adds to a score: -inf where a bool one hides the key. Apart for the same reason.
+__device__ __noinline__ float mask_bias(const GpuRows& rows, int dtype, std::int64_t at) {
+  if (rows.bool_mask) return rows.mask[at] ? 0.0f : -INFINITY;
+  return attn::load_as_float(rows.mask, at, dtype);
+}
+
+// ... and so would ten rounds of Philox take the softmax's registers.
+__device__ __noinline__ float2 dropped(attn::Dropout dropout, std::int64_t row, int key, float2 weights) {
+  float pair[2] = {weights.x, weights.y};
+  dropout(row, pair, pair, 2, key);
+  return {pair[0], pair[1]};
+}
+
+// Column `column` of the mean of v, which a dead row may have to be.
+__device__ __noinline__ float mean_of_values(const Strided& v, std::int64_t b, std::int64_t head, std::int64_t keys, int column) {
+  float sum = 0;
+  for (std::int64_t j = 0; j < keys; ++j) sum += attn::load_as_float(v.data, v.place(b, j) + head * v.head + column * v.column, v.dtype);
+  return sum / static_cast<float>(keys);
 }
 
 // One of a thread's two query rows.
@@ -113,22 +163,15 @@ struct Row {
   float most = -INFINITY, total = 0;
 };
 
-// Apart, because ten rounds of Philox in the middle of a softmax would take its registers.
-__device__ __noinline__ float2 dropped(attn::Dropout dropout, std::int64_t row, int key, float2 weights) {
-  float pair[2] = {weights.x, weights.y};
-  dropout(row, pair, pair, 2, key);
-  return {pair[0], pair[1]};
-}
-
 template <class T, int columns>
 __global__ void __launch_bounds__(Config::threads) attn_flash_fwd(const __grid_constant__ Forward p) {
   using Products = attn::TileProducts<T>;
-  constexpr int kStage = kStageColumns<T>, kValues = columns < kStage ? columns : kStage, kLine = kStage + Products::pad;
+  constexpr int kStage = kStageColumns<T>, kValues = columns < kStage ? columns : kStage, kLine = kStage + Products::pad, kTiles = Config::keys / 8;
   static_assert(columns % kValues == 0, "the output is whole stages of v");
   extern __shared__ uint4 room[];
   const int line = static_cast<int>(q_line<T>(p.head_dim));
   T* const q = reinterpret_cast<T*>(room);
-  T* const stages[2] = {q + Config::rows * line, q + Config::rows * line + Config::keys * kLine};
+  T* const stages = q + Config::rows * line;  // two
 
   // Last rows first: with a causal mask they are the longest.
   const std::int64_t count = p.group * p.rows.seq_q, tiles = (count + Config::rows - 1) / Config::rows;
@@ -139,31 +182,18 @@ __global__ void __launch_bounds__(Config::threads) attn_flash_fwd(const __grid_c
   const int first_column = static_cast<int>(index % column_blocks) * columns;
   index /= column_blocks;
   const std::int64_t kv_head = index % p.heads_kv, b = index / p.heads_kv;
-  const std::int64_t queries = p.rows.queries(b), keys = p.rows.keys(b);
+  const auto queries = static_cast<int>(p.rows.queries(b)), keys = static_cast<int>(p.rows.keys(b));
 
-  const auto padded = [](int width) { return (width + Products::depth - 1) / Products::depth * Products::depth; };
   const int k_stages = (p.head_dim + kStage - 1) / kStage;
-  const auto k_columns = [&](int stage) { return min(kStage, padded(p.head_dim - stage * kStage)); };
-  const auto fetch_k = [&](T* to, int key, int stage) {
-    load_rows(to, kLine, p.k, p.k_copies, stage * kStage, p.head_dim - stage * kStage, k_columns(stage),
-              [&](int n) { return key + n < keys ? p.k.place(b, key + n) + kv_head * p.k.head : -1; });
+  const auto k_columns = [&](int stage) {
+    const int real = p.head_dim - stage * kStage, padded = (real + Products::depth - 1) / Products::depth * Products::depth;
+    return StageColumns{stage * kStage, real, min(kStage, padded)};
   };
-  const auto fetch_v = [&](T* to, int key, int stage) {
-    const int column = first_column + stage * kValues;
-    load_rows(to, kLine, p.v, p.v_copies, column, p.head_dim_v - column, kValues,
-              [&](int n) { return key + n < keys ? p.v.place(b, key + n) + kv_head * p.v.head : -1; });
-  };
-  for (int stage = 0; stage < k_stages; ++stage)
-    load_rows(q + stage * kStage, line, p.q, p.q_copies, stage * kStage, p.head_dim - stage * kStage, k_columns(stage), [&](int n) -> std::int64_t {
-      const std::int64_t i = (first_row + n) / p.group, h = kv_head * p.group + (first_row + n) % p.group;
-      return first_row + n < count && i < queries ? p.q.place(b, i) + h * p.q.head : -1;
-    });
+  const TileRows tile{b, kv_head * p.group, p.group, first_row, queries};
+  for (int stage = 0; stage < k_stages; ++stage) gather_rows(q + stage * kStage, line, p.q, p.q_copies, tile, k_columns(stage));
 
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const auto place_of = [&](int half) {
-    const std::int64_t n = first_row + warp * 16 + half * 8 + lane / 4;
-    return attn::Place{b, kv_head * p.group + n % p.group, n / p.group};
-  };
+  const auto place_of = [&](int half) { return tile.place(warp * 16 + half * 8 + lane / 4); };
   Row rows[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -173,8 +203,8 @@ __global__ void __launch_bounds__(Config::threads) attn_flash_fwd(const __grid_c
     row.real = at.i < queries;
     if (row.real) {
       const attn::Keys seen = p.rows.visible(b, at.i);
-      row.first = static_cast<int>(min(seen.first, keys));
-      row.end = static_cast<int>(min(seen.end, keys));
+      row.first = static_cast<int>(min(seen.first, static_cast<std::int64_t>(keys)));
+      row.end = static_cast<int>(min(seen.end, static_cast<std::int64_t>(keys)));
     }
     row.own = static_cast<int>(at.i + p.rows.offset(b));
     row.slope = p.rows.slopes && row.exists ? p.rows.slopes[at.h * p.rows.slope_stride] : 0.0f;
@@ -184,147 +214,143 @@ __global__ void __launch_bounds__(Config::threads) attn_flash_fwd(const __grid_c
   // The tile's keys: from the first that its first row sees to the last that its last row sees.
   int lowest = 0, highest = 0;
   if (first_row / p.group < queries) {
-    const std::int64_t last = min((min(first_row + Config::rows, count) - 1) / p.group, queries - 1);
-    lowest = static_cast<int>(min(p.rows.visible(b, first_row / p.group).first, keys));
-    highest = static_cast<int>(min(p.rows.visible(b, last).end, keys));
+    const std::int64_t last = min((min(first_row + Config::rows, count) - 1) / p.group, static_cast<std::int64_t>(queries) - 1);
+    lowest = static_cast<int>(min(p.rows.visible(b, first_row / p.group).first, static_cast<std::int64_t>(keys)));
+    highest = static_cast<int>(min(p.rows.visible(b, last).end, static_cast<std::int64_t>(keys)));
   }
 
-  // Scores of a block become weights; returns by which factor each row's earlier sums shrink.
+  // Scores of a block become weights; `factor`: by how much each row's earlier sums shrink.
   const auto weigh = [&](attn::TileSums<Config::keys>& s, int key, float (&factor)[2]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       Row& row = rows[half];
-      const bool whole = key >= row.first && key + Config::keys <= row.end;
+      const int own_key = key + lane % 4 * 2;  // of the thread's first column
+      const auto each = [&](const auto& body) {
+#pragma unroll
+        for (int n = 0; n < kTiles; ++n)
+#pragma unroll
+          for (int side = 0; side < 2; ++side) body(s[n][2 * half + side], n * 8 + side);
+      };
+      each([&](float& score, int) { score *= p.scale; });
+      if (p.softcap != 0.0f) {
+        const float inverse = 1.0f / p.softcap;
+        each([&](float& score, int) { score = p.softcap * tanhf(score * inverse); });
+      }
+      if (p.rows.slopes) each([&](float& score, int n) { score -= row.slope * static_cast<float>(abs(row.own - own_key - n)); });
+      if (p.rows.mask)
+        each([&](float& score, int n) {
+          if (own_key + n >= row.first && own_key + n < row.end) score += mask_bias(p.rows, p.mask_dtype, row.mask + (own_key + n) * p.rows.mask_strides[3]);
+        });
+      if (key < row.first || key + Config::keys > row.end)
+        each([&](float& score, int n) {
+          if (own_key + n < row.first || own_key + n >= row.end) score = -INFINITY;
+        });
       float most = row.most;
-#pragma unroll
-      for (int n = 0; n < Config::keys / 8; ++n)
-#pragma unroll
-        for (int side = 0; side < 2; ++side) {
-          float& score = s[n][2 * half + side];
-          const int j = key + n * 8 + lane % 4 * 2 + side;
-          score *= p.scale;
-          if (p.softcap != 0.0f) score = p.softcap * tanhf(score / p.softcap);
-          if (p.rows.slopes) score -= row.slope * static_cast<float>(abs(row.own - j));
-          if (!whole && (j < row.first || j >= row.end)) {
-            score = -INFINITY;
-          } else if (p.rows.mask) {
-            const std::int64_t at = row.mask + j * p.rows.mask_strides[3];
-            if (!p.rows.bool_mask) score += attn::load_as_float(p.rows.mask, at, p.mask_dtype);
-            else if (!p.rows.mask[at]) score = -INFINITY;
-          }
-          most = fmaxf(most, score);
-        }
+      each([&](float& score, int) { most = fmaxf(most, score); });
 #pragma unroll
       for (int distance = 1; distance < 4; distance *= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, distance));
       const float shift = most == -INFINITY ? 0.0f : most;
       factor[half] = attn::exponential<T>(row.most - shift);
       row.most = most;
       float sum = 0;
-#pragma unroll
-      for (int n = 0; n < Config::keys / 8; ++n)
-#pragma unroll
-        for (int side = 0; side < 2; ++side) sum += s[n][2 * half + side] = attn::exponential<T>(s[n][2 * half + side] - shift);
+      each([&](float& score, int) { sum += score = attn::exponential<T>(score - shift); });
       row.total = row.total * factor[half] + sum;
       if (!p.dropout) continue;
       const attn::Place at = place_of(half);
       const std::int64_t number = (b * p.rows.heads + at.h) * p.rows.seq_q + at.i;
 #pragma unroll
-      for (int n = 0; n < Config::keys / 8; ++n) {
+      for (int n = 0; n < kTiles; ++n) {
         float* const pair = s[n] + 2 * half;
-        const float2 kept = dropped(p.dropout, number, key + n * 8 + lane % 4 * 2, {pair[0], pair[1]});
+        const float2 kept = dropped(p.dropout, number, own_key + n * 8, {pair[0], pair[1]});
         pair[0] = kept.x;
         pair[1] = kept.y;
       }
     }
   };
 
-  float output[columns / 8][4];
-  const auto clear = [&] {
+  // Stages of a block of keys: pieces of k, then of v. `fetched` counts those that are asked for, and so says where the next one goes.
+  constexpr int kValueStages = columns / kValues;
+  int fetched = 0, fetch_key = lowest, fetch_stage = 0;
+  const auto fetch = [&] {
+    if (fetch_key >= highest) return;
+    const bool of_k = fetch_stage < k_stages;
+    const int column = first_column + (fetch_stage - k_stages) * kValues;
+    const StageColumns of = of_k ? k_columns(fetch_stage) : StageColumns{column, p.head_dim_v - column, kValues};
+    const TileRows from{b, kv_head, 1, fetch_key, keys};
+    const Strided& view = of_k ? p.k : p.v;
+    T* const to = stages + fetched % 2 * (Config::keys * kLine);
+    if ((of_k ? p.k_copies : p.v_copies) && !view.pages) copy_rows(to, kLine, view, from, of);
+    else gather_rows(to, kLine, view, of_k ? p.k_copies : p.v_copies, from, of);
+    ++fetched;
+    if (++fetch_stage < k_stages + kValueStages) return;
+    fetch_stage = 0;
+    fetch_key += Config::keys;
+  };
+  // The stage that was asked for last; the next one is asked for.
+  const auto next_stage = [&] {
+    const T* const stage = stages + (fetched - 1) % 2 * (Config::keys * kLine);
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();  // it is here for everybody, and nobody reads the other any more
+    fetch();
+    return stage;
+  };
+
+  float output[columns / 8][4] = {};
+  fetch();
+  for (int key = lowest; key < highest; key += Config::keys) {
+    attn::TileSums<Config::keys> weights = {};
+#pragma unroll 1
+    for (int stage = 0; stage < k_stages; ++stage) {
+      const T* const k = next_stage();
+      Products::scores(weights, q + warp * 16 * line + stage * kStage, line, k, kLine, k_columns(stage).width);
+    }
+    float factor[2];
+    weigh(weights, key, factor);
 #pragma unroll
     for (auto& sums : output)
 #pragma unroll
-      for (float& sum : sums) sum = 0.0f;
-  };
-  // Of the stage that is ready; the next one arrives in the other.
-  int present = 1;
-  const auto next_stage = [&](const auto& fetch) {
-    asm volatile("cp.async.wait_all;");
-    __syncthreads();  // it is here for everybody, and nobody reads the other any more
-    present ^= 1;
-    fetch(stages[present ^ 1]);
-    return stages[present];
-  };
-  // All blocks of keys; without scores every weight is 1.
-  const auto pass = [&](auto scored, int from, int to) {
-    clear();
-    if (from >= to) return;
-    const auto begin = [&](T* room, int key) {
-      if constexpr (scored) fetch_k(room, key, 0);
-      else fetch_v(room, key, 0);
-    };
+      for (int n = 0; n < 4; ++n) sums[n] *= factor[n / 2];
+#pragma unroll
+    for (int stage = 0; stage < kValueStages; ++stage) Products::template outputs<kValues>(output + stage * kValues / 8, weights, next_stage(), kLine);
+  }
+
+  float* const mean = reinterpret_cast<float*>(room);  // (columns)
+  bool wants_mean = false;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+#pragma unroll
+    for (int distance = 1; distance < 4; distance *= 2) rows[half].total += __shfl_xor_sync(0xffffffffu, rows[half].total, distance);
+    wants_mean = wants_mean || (rows[half].total == 0.0f && rows[half].real && p.dead_rows == ATTN_DEAD_MEAN && keys > 0);
+  }
+  if (__syncthreads_or(wants_mean)) {
+    for (int column = static_cast<int>(threadIdx.x); column < columns && first_column + column < p.head_dim_v; column += Config::threads)
+      mean[column] = mean_of_values(p.v, b, kv_head, keys, first_column + column);
     __syncthreads();
-    begin(stages[present ^ 1], from);
-    for (int key = from; key < to; key += Config::keys) {
-      attn::TileSums<Config::keys> weights;
+  }
 #pragma unroll
-      for (auto& four : weights)
-#pragma unroll
-        for (float& weight : four) weight = scored ? 0.0f : 1.0f;
-      if constexpr (scored) {
-        for (int stage = 0; stage < k_stages; ++stage) {
-          const T* k = next_stage([&](T* room) { stage + 1 < k_stages ? fetch_k(room, key, stage + 1) : fetch_v(room, key, 0); });
-          Products::scores(weights, q + warp * 16 * line + stage * kStage, line, k, kLine, k_columns(stage));
-        }
-        float factor[2];
-        weigh(weights, key, factor);
-#pragma unroll
-        for (auto& sums : output)
-#pragma unroll
-          for (int n = 0; n < 4; ++n) sums[n] *= factor[n / 2];
-      }
-#pragma unroll
-      for (int stage = 0; stage < columns / kValues; ++stage) {
-        const T* v = next_stage([&](T* room) {
-          if (stage + 1 < columns / kValues) fetch_v(room, key, stage + 1);
-          else if (key + Config::keys < to) begin(room, key + Config::keys);
-        });
-        Products::template outputs<kValues>(output + stage * kValues / 8, weights, v, kLine);
-      }
-    }
-  };
-  // A row of o is the output times `factor`, or `instead` in all columns.
-  const auto write = [&](const Row& row, int half, float factor, bool replaced, float instead) {
-    if (!row.exists || (!row.real && p.o.only_real_rows())) return;
+  for (int half = 0; half < 2; ++half) {
+    const Row& row = rows[half];
+    if (!row.exists) continue;
     const attn::Place at = place_of(half);
+    const bool dead = row.total == 0.0f;
+    if (p.lse && first_column == 0 && lane % 4 == 0)
+      p.lse[b * p.lse_strides[0] + at.h * p.lse_strides[1] + at.i * p.lse_strides[2]] = dead ? -INFINITY : row.most + logf(row.total);
+    if (!row.real && p.o.only_real_rows()) continue;
     const std::int64_t start = p.o.place(b, at.i) + at.h * p.o.head;
+    const float inverse = 1.0f / row.total, instead = row.real && p.dead_rows == ATTN_DEAD_NAN ? NAN : 0.0f;
+    const bool of_mean = row.real && p.dead_rows == ATTN_DEAD_MEAN && keys > 0;
 #pragma unroll
     for (int n = 0; n < columns / 8; ++n)
 #pragma unroll
       for (int side = 0; side < 2; ++side) {
-        const int column = first_column + n * 8 + lane % 4 * 2 + side;
-        if (column < p.head_dim_v) attn::store_from_float(p.o.data, start + column * p.o.column, p.o.dtype, replaced ? instead : output[n][2 * half + side] * factor);
+        const int own = n * 8 + lane % 4 * 2 + side, column = first_column + own;
+        if (column >= p.head_dim_v) continue;
+        const float value = !dead ? output[n][2 * half + side] * inverse : of_mean ? mean[own] : instead;
+        const std::int64_t place = start + column * p.o.column;
+        if constexpr (std::is_same_v<T, float>) attn::store_from_float(p.o.data, place, p.o.dtype, value);
+        else reinterpret_cast<T*>(p.o.data)[place] = attn::narrow<T>(value);
       }
-  };
-
-  pass(std::true_type{}, lowest, highest);
-  bool wants_mean = false;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    Row& row = rows[half];
-#pragma unroll
-    for (int distance = 1; distance < 4; distance *= 2) row.total += __shfl_xor_sync(0xffffffffu, row.total, distance);
-    const bool dead = row.total == 0.0f, mean = dead && row.real && p.dead_rows == ATTN_DEAD_MEAN && keys > 0;
-    wants_mean = wants_mean || mean;
-    if (!mean) write(row, half, 1.0f / row.total, dead, row.real && p.dead_rows == ATTN_DEAD_NAN ? NAN : 0.0f);
-    if (!p.lse || !row.exists || first_column != 0 || lane % 4 != 0) continue;
-    const attn::Place at = place_of(half);
-    p.lse[b * p.lse_strides[0] + at.h * p.lse_strides[1] + at.i * p.lse_strides[2]] = dead ? -INFINITY : row.most + logf(row.total);
   }
-  if (!__syncthreads_or(wants_mean)) return;
-  pass(std::false_type{}, 0, static_cast<int>(keys));
-#pragma unroll
-  for (int half = 0; half < 2; ++half)
-    if (rows[half].total == 0.0f && rows[half].real) write(rows[half], half, 1.0f / static_cast<float>(keys), false, 0.0f);
 }
 
 class Flash {
