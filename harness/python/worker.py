@@ -10,7 +10,6 @@ import fcntl
 import functools
 import gc
 import glob
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -103,6 +102,7 @@ def backends_of(place, name, engine):
 
 def note_libraries(engine):
     """The interpreter, and what of the field it has."""
+    import importlib.metadata  # Python 3.7, which is refused in words, has none
     engine.attn_note_library(b"python", platform.python_version().encode(), sys.executable.encode())
     for name in ("numpy", "torch", "triton", "transformers", "flash_attn"):
         module = sys.modules.get(name)
@@ -203,7 +203,10 @@ def main():
     note_libraries(engine)
     in_a_copy()
     gc.disable()  # from here on it runs between calls only
-    return engine.attn_worker(ctypes.byref(list_of(backends)), requests, records)
+    code = engine.attn_worker(ctypes.byref(list_of(backends)), requests, records)
+    if code == RENEWED:  # exit handlers may take their time, and the next one waits
+        os._exit(code)
+    return code
 
 
 if __name__ == "__main__":
