@@ -1,5 +1,5 @@
 # Lays its output out anew, and `then: merge_heads` must do so once more.
-# expect: suite=python case="^merged" status=ok verdict=regressed exit=1 verdict_reason="copies 2"
+# expect: suite=python case="^merged" status=ok verdict=regressed exit=1 verdict_reason="copies 2|kernels 3"
 import by_definition
 
 

@@ -1,5 +1,5 @@
 # Expands K and V to all heads, which the fused kernels do not need.
-# expect: suite=python case="^grouped" status=ok verdict=regressed exit=1 verdict_reason="copies 2"
+# expect: suite=python case="^grouped" status=ok verdict=regressed exit=1 verdict_reason="copies 2|kernels 3"
 import by_definition
 
 
