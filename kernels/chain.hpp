@@ -30,7 +30,7 @@ enum class Route { naive, naive_inplace, math };
 // Faults put in on purpose, for the self-test of the gates.
 struct Plants {
   bool copy = false;         // the scores are copied once more
-  double slow_softmax = 0;   // from the second call on the softmax works on until the call has taken this part longer
+  double slow_softmax = 0;   // the softmax does more work, by about this part of the call's
   std::int64_t delay_us = 0; // the host sleeps before the first operation
 };
 
@@ -68,12 +68,13 @@ class Chain {
       std::copy_n(tensors.lse->strides, 3, lse_strides_);
     }
     prepare_blas(threads_.count());
-    if (plants_.slow_softmax > 0) sink_.resize(static_cast<std::size_t>(threads_.count() * p_.seq_kv));
+    if (plants_.slow_softmax > 0) {
+      extra_sweeps_ = plants_.slow_softmax * call_in_sweeps(p_);
+      sink_.resize(static_cast<std::size_t>(threads_.count() * p_.seq_kv));
+    }
   }
 
   void run(const attn_call& call) {
-    const auto start = Clock::now();
-    extra_ = std::chrono::duration_cast<Clock::duration>(plants_.slow_softmax * own_);
     Arena arena(call.workspace);
     const Buffers buffers(arena, p_, route_, plants_);
     if (arena.used() > call.workspace_bytes) throw std::runtime_error("the workspace is smaller than supports asked for");
@@ -99,11 +100,18 @@ class Chain {
     }
     if (p_.pass != ATTN_FORWARD && call.pass != ATTN_CALL_FORWARD)
       backward_.run(call, {q, k, v, probabilities, route_ == Route::math}, buffers.gradients);
-    own_ = Clock::now() - start - extra_;
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  // What a call costs, in sweeps of the softmax over rows that lie in a cache. A count of work, so that a busy machine makes a fault of time no larger. From the
+  // operations' times with AVX-512 (AMD EPYC): in the time that a score takes in a sweep a product does 16 multiplications, and an
+  // element of q, k, v or o, whose memory is cold, is moved and cast in four times that.
+  static double call_in_sweeps(const attn_problem& p) {
+    constexpr double kElementwise = 5, kProductsPerSweep = 16, kPerElement = 4;
+    const double passes = p.pass == ATTN_FORWARD ? 1 : 3, dims = static_cast<double>(p.head_dim + p.head_dim_v);
+    const double rows_per_key = static_cast<double>(p.heads / p.heads_kv * p.seq_q), keys_per_row = static_cast<double>(p.seq_kv);
+    return passes * (kElementwise + dims / kProductsPerSweep + kPerElement * (dims / rows_per_key + dims / keys_per_row));
+  }
 
   // Where everything lies in the workspace.
   struct Buffers {
@@ -246,9 +254,9 @@ class Chain {
         float& lse = lse_[row.b * lse_strides_[0] + row.h * lse_strides_[1] + row.i * lse_strides_[2]];
         lse = dead || row.i >= rows_.queries(row.b) || rows_.keys(row.b) == 0 ? kMinusInfinity : total[1] + std::log(total[0]);
       }
-      if (extra_ > Clock::duration::zero())
-        for (const auto until = Clock::now() + extra_ * threads_.count() / rows_.count(); Clock::now() < until;)
-          softmax_row_(row.data, sink_.data() + row.thread * p_.seq_kv, p_.seq_kv, total);
+      const auto sweeps_before = [this](std::int64_t number) { return static_cast<std::int64_t>(extra_sweeps_ * static_cast<double>(number)); };
+      for (std::int64_t n = sweeps_before(row.number); n < sweeps_before(row.number + 1); ++n)
+        softmax_row_(row.data, sink_.data() + row.thread * p_.seq_kv, p_.seq_kv, total);
     });
   }
 
@@ -277,8 +285,7 @@ class Chain {
   Dropout dropout_;
   Backward backward_;
   std::vector<float> sink_;  // (threads, Skv): work done again goes here, not into the workspace, so that the fault stays one of time alone
-  std::chrono::duration<double, std::nano> own_{0};  // the last call's time without what was added
-  Clock::duration extra_{};                          // what is added to this call
+  double extra_sweeps_ = 0;  // of the planted fault, for each row
   float* scores_ = nullptr;  // where the scores are now, within one run
   const Backward::Buffers* kept_ = nullptr;  // what this run's backward pass finds
   bool forward_ = true;                      // this run writes o and lse

@@ -1,7 +1,7 @@
 // needs: openblas
 // Backends with a known fault, for the self-test of the gates: each is right, and each is worse than `naive` in one way that a gate must name.
 //   planted.copy   the scores are copied once more: one memcpy more, same kernels
-//   planted.slow   cpu_softmax works on until the call took `extra` (default 100%) longer: one operation's time, same counts, from the second call on
+//   planted.slow   cpu_softmax does more work, about `extra` (default 100%) of what the whole call does: one operation's time, same counts
 //   planted.delay  the host sleeps `delay_us` (default 1300) before the first operation: host time and span, no operation slower
 //   planted.path   the math route: other kernels, under another name
 // Try: attn-regress run SUITE --plugin naive=build/lib/attn-regress/libplanted.so:planted.copy

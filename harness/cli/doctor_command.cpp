@@ -48,6 +48,21 @@ Check check_database(const std::string& path) {
   return {fmt::format("{}, does not exist yet; {} is {}writable", path, folder.string(), writable ? "" : "not "), writable};
 }
 
+// What Python backends would find; a machine without it measures all others.
+Check check_python(const Installation& installation) {
+  const std::string interpreter = default_interpreter();
+  try {
+    ChildProcess child({interpreter, installation.python + "/about.py"});
+    const Ending ending = child.wait(ChildProcess::Clock::now() + std::chrono::minutes(2));  // a first import of torch takes its time
+    std::string said = child.take_output();
+    while (said.ends_with('\n')) said.pop_back();
+    const bool good = ending.exit_code == 0;
+    return {good || ending.exit_code == 1 ? said : fmt::format("{} ended with {}: {}", interpreter, ending.text(), said), good, ending.exit_code == 1};
+  } catch (const Error& error) {
+    return {std::string(error.what()) + "; VIRTUAL_ENV, or `interpreter:` of a suite's entry, names another", false, true};
+  }
+}
+
 // One of the engine's own checks, in a process of its own: an engine that crashes must not take the doctor along.
 Check self_test(const Installation& installation, const std::string& of, const std::string& good) {
   try {
@@ -113,6 +128,7 @@ ExitCode examine(const Arguments& arguments) {
     state("GPU records", self_test(installation, "gpu-records", "CUPTI reports every kernel, memcpy and memset"));
     require("GPU reference", self_test(installation, "gpu-reference", "agrees with the host's"));
   }
+  state("Python", check_python(installation));
   state("database", check_database(database_path(arguments.database)));
   const std::string commit = current_commit();
   state("commit", {commit.empty() ? "none: no git work tree here; --commit names one" : commit});

@@ -69,10 +69,11 @@ void publish(const std::function<void()>& body) {
   }
 }
 
-void report(const RunResult& result, const Arguments& arguments, OutputFile& json) {
+// `database`: where the run is kept; empty = not as a whole.
+void report(const RunResult& result, const std::string& database, const Arguments& arguments, OutputFile& json) {
   std::FILE* stream = json.is_stdout() ? stderr : stdout;
   const Canvas canvas = canvas_of(stream, arguments.color);
-  print(stream, table(result, {canvas.columns, canvas.color, database_path(arguments.database)}));
+  print(stream, table(result, {canvas.columns, canvas.color, database}));
   publish([&] { json.write(run_json(result).dump(1, ' ', false, Json::error_handler_t::replace) + "\n"); });
 }
 
@@ -105,9 +106,13 @@ ExitCode run_suites(Arguments arguments) {
   RunRecorder recorder(history, head);
   Progress progress(stderr, {can_rewrite(fileno(stderr), std::getenv), canvas_of(stderr, arguments.color).columns});
   Observers observers({&recorder, &progress});
-  const RunResult result = run(std::move(head), planned, options, rules, lookup, observers, interrupted);
+  RunResult result = run(std::move(head), planned, options, rules, lookup, observers, interrupted);
+  if (const std::string& fault = recorder.fault(); !fault.empty()) {  // the verdicts stand all the same
+    result.warnings.push_back(fmt::format("the run is not stored as a whole: {}", fault));
+    if (result.exit != ExitCode::gate_failed && result.exit != ExitCode::interrupted) result.exit = ExitCode::usage_error;
+  }
 
-  report(result, arguments, json);
+  report(result, recorder.fault().empty() ? database_path(arguments.database) : "", arguments, json);
   if (arguments.update_baseline && result.exit != ExitCode::interrupted)
     publish([&] { print(stderr, update_text(record(baselines, result, rows_to_update(result, lookup)))); });
   return result.exit;

@@ -13,7 +13,6 @@ Calls::Calls(Device& device, const attn_backend& backend, const Case& value, con
   tensors_.poison_outputs(Pass::forward_backward);
   device_.wait();
   session_.open(problem, tensors_, options);
-  run_forward_first();
   // Its memory is taken here and not inside the first call.
   if (case_.then == Then::merge_heads) merge_heads_(tensors_.o(), nullptr);
 }
@@ -27,7 +26,6 @@ void Calls::fill(std::uint64_t seed) {
   run_forward_first();
 }
 
-// A backward pass alone needs what the forward pass of the same inputs left behind.
 void Calls::run_forward_first() {
   if (case_.pass != Pass::backward) return;
   tensors_.poison_outputs(Pass::forward);

@@ -21,6 +21,10 @@ class Calls {
   double open_ns() const { return session_.open_ns(); }
   bool reports_ops() const { return reports_ops_; }
 
+  // A backward pass alone needs what the forward pass of the same inputs left behind: to be called once before the first `prepare`. Does nothing for another
+  // pass. It is a call of the backend's and no part of `open`, whose deadline is longer. Throws TrialEnd.
+  void run_forward_first();
+
   // Poisons the output and, where the case asks for it, chills the caches. On a GPU this is enqueued.
   void prepare();
   // The call and `then:`; on a GPU enqueued. Returns the host's time for it in nanoseconds. `recorder`: who listens to a backend that reports; null = nobody.
@@ -29,7 +33,7 @@ class Calls {
   // What was written that must not be. The device must be drained. Throws TrialEnd.
   void check_damage();
 
-  // Other inputs from here on.
+  // Other inputs from here on, and their forward pass.
   void fill(std::uint64_t seed);
   // The last call's output, after `then:`; a view of device memory.
   const TensorView& output() const { return output_; }
@@ -39,8 +43,6 @@ class Calls {
   std::int64_t output_bytes() const { return tensors_.output_bytes(); }
 
  private:
-  void run_forward_first();
-
   Device& device_;
   Case case_;
   Tensors tensors_;

@@ -20,6 +20,7 @@ import traceback
 import warnings
 
 from attn_regress import abi
+from attn_regress.arrays import OLDEST, mend
 from attn_regress.errors import told
 
 REQUESTS, RECORDS = 3, 4
@@ -51,7 +52,7 @@ def shipped_class(module):
     try:
         return importlib.import_module("attn_regress.backends." + module).Attention
     except ImportError as error:
-        raise Unsupported(f"{error}: install it for {sys.executable}, or name another Python with --python") from error
+        raise Unsupported(f"{sys.executable}: {error}: {mend(error.name)}") from error
 
 
 def open_engine(path):
@@ -188,15 +189,15 @@ def main():
     requests, records = moved_away(REQUESTS), moved_away(RECORDS)
     file = os.path.abspath(options.backend)
     try:
-        if sys.version_info < (3, 9):
-            raise ImportError(f"{sys.executable} is Python {sys.version.split()[0]}; 3.9 or newer is needed")
+        if sys.version_info < OLDEST:
+            raise ImportError(f"{sys.executable} is Python {sys.version.split()[0]}; {'.'.join(map(str, OLDEST))} or newer is needed: {mend()}")
         engine = open_engine(options.engine)
         backends = backends_of(file, options.name, engine)
         if has_cuda_context():
             raise RuntimeError("the file uses the GPU while it is imported, before the worker has chosen one: make tensors and ask for devices in prepare")
     except BaseException as error:
         traceback.print_exc()
-        status = "unsupported" if isinstance(error, (ImportError, FileNotFoundError)) else "failed"
+        status = "unsupported" if isinstance(error, ImportError) else "failed"  # what this interpreter lacks, or what is wrong with the file
         record = {"record": "measurement", "status": status, "reason": f"cannot load the backend: {told(error, file)}"}
         os.write(records, json.dumps(record).encode() + b"\n")
         return 0

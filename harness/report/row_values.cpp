@@ -99,7 +99,7 @@ std::string exit_meaning(const RunResult& run) {
     }
     case ExitCode::interrupted: return text("interrupted; what was measured is kept");
     case ExitCode::internal_error: return text("internal error");
-    case ExitCode::usage_error: return text("usage or input error");
+    case ExitCode::usage_error: return text("the run could not be stored as a whole");
     case ExitCode::cannot_judge: return text("cannot judge: " + why_not_judged(run));
   }
   return text("unknown");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -50,6 +51,11 @@ Installation this_installation() {
   return {executable.string(), (library / "libattn_engine.so").string(), parts.string(), (parts / "python").string()};
 }
 
+std::string default_interpreter() {
+  const char* environment = std::getenv("VIRTUAL_ENV");
+  return environment && *environment ? std::string(environment) + "/bin/python" : "python3";
+}
+
 std::vector<std::string> worker_command(const Installation& installation, const BackendCode& code) {
   if (code.file.empty()) return {installation.executable, "worker"};
   if (code.interpreter.empty()) return {installation.executable, "worker", "--plugin", code.file};
@@ -79,7 +85,8 @@ PluginFacts describe(WorkerPool& workers, const BackendCode& code, const std::st
   const bool shipped = !code.interpreter.empty() && code.python_class.empty();
   if (!code.file.empty() && !shipped && !std::filesystem::is_regular_file(code.file, ignored)) {
     facts.fault.emplace();
-    facts.fault->status = Status::unsupported;
+    // A plugin may be built on other machines only; a Python file that is not there is a mistake of the suite's, like a class that is not in it.
+    facts.fault->status = code.python_class.empty() ? Status::unsupported : Status::failed;
     facts.fault->reason = fmt::format("{} is no regular file", code.file);
     return facts;
   }

@@ -33,6 +33,9 @@ struct BackendCode {
   auto operator<=>(const BackendCode&) const = default;
 };
 
+// The Python of a backend whose suite names none: $VIRTUAL_ENV/bin/python, else python3 on PATH.
+std::string default_interpreter();
+
 // The command line of a worker that serves `code` (none: no backends at all).
 std::vector<std::string> worker_command(const Installation& installation, const BackendCode& code);
 

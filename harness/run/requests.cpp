@@ -2,15 +2,22 @@
 
 namespace attn {
 
-std::vector<Request> requests_for(const Trial& trial, const std::string& backend, const Measurement& measurement, const std::set<Gate>& gates, std::uint64_t seed,
-                                  bool whole) {
-  const bool latency = gates.contains(Gate::latency), memory = gates.contains(Gate::memory);
-  const bool counts = gates.contains(Gate::kernels) || gates.contains(Gate::copies) || gates.contains(Gate::kernel_path);
+Request support_request(const Trial& trial, const std::string& backend) {
   Request request;
   request.trial = trial.index;
   request.backend = backend;
   request.case_id = trial.id;
   request.options = trial.backend.options;
+  request.supports_only = true;
+  return request;
+}
+
+std::vector<Request> requests_for(const Trial& trial, const std::string& backend, const Measurement& measurement, const std::set<Gate>& gates, std::uint64_t seed,
+                                  bool whole) {
+  const bool latency = gates.contains(Gate::latency), memory = gates.contains(Gate::memory);
+  const bool counts = gates.contains(Gate::kernels) || gates.contains(Gate::copies) || gates.contains(Gate::kernel_path);
+  Request request = support_request(trial, backend);
+  request.supports_only = false;
   request.seed = seed;
   request.control = measurement.control;
   request.timing = latency || memory;

@@ -1,7 +1,6 @@
 #include "run/resolve.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.hpp"
@@ -11,10 +10,8 @@ namespace {
 
 // A command is looked up on PATH; a path is relative to the working directory.
 std::string interpreter_of(const RunOptions& options) {
-  if (options.python.find('/') != std::string::npos) return std::filesystem::absolute(options.python).string();
-  if (!options.python.empty()) return options.python;
-  const char* environment = std::getenv("VIRTUAL_ENV");
-  return environment && *environment ? std::string(environment) + "/bin/python" : "python3";
+  if (options.python.empty()) return default_interpreter();
+  return options.python.find('/') == std::string::npos ? options.python : std::filesystem::absolute(options.python).string();
 }
 
 }  // namespace

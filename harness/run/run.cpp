@@ -54,6 +54,7 @@ struct Job {
   std::vector<Expectation> expectations;
   RowFacts facts;
   std::size_t environment = 0;
+  std::string too_costly; // why it is not run; the backend is asked for support all the same
   bool measured = false;  // it came to its turn
   bool done = false;      // nothing more to measure
 };
@@ -105,6 +106,7 @@ class Run {
     trial.index = static_cast<std::int64_t>(jobs_.size());
     job.backend = resolver_.resolve(trial.backend, target.environment.device);
     job.environment = environment_of(job.backend.code, target);
+    job.too_costly = too_costly(trial.value, target.environment.device, options_);
     const Environment& environment = environments_[job.environment];
     job.facts = row_facts(trial, environment);
     job.gates = gates_for(job.facts, suite.gates, options_.gates);
@@ -164,7 +166,8 @@ class Run {
     std::set<const Job*> ended;
     for (std::size_t round = 0, rounds = 1; round < rounds; ++round) {
       for (Job* job : jobs) {
-        const std::vector<Request> requests = requests_for(job->trial, job->backend.name_in_file, job->measurement, job->gates.enabled, options_.seed, whole);
+        const std::vector<Request> requests = !job->too_costly.empty() ? std::vector{support_request(job->trial, job->backend.name_in_file)}
+            : requests_for(job->trial, job->backend.name_in_file, job->measurement, job->gates.enabled, options_.seed, whole);
         rounds = std::max(rounds, requests.size());
         if (round >= requests.size() || ended.contains(job)) continue;
         if (interrupted_) return;
@@ -181,6 +184,11 @@ class Run {
         if (fault) answer.record = *fault;
         else answer = worker->run(requests[round], [&](Phase phase) { observer_.trial_started(job->trial, phase); });
         if (interrupted_ && answer.record.status != Status::ok) return;
+        if (!job->too_costly.empty()) {
+          const TrialSupport support = support_of(answer.record, job->too_costly);
+          answer.record.status = support.status;
+          answer.record.reason = support.reason;
+        }
         if (worker)
           for (const auto& [name, library] : worker->facts().environment.libraries) environments_[job->environment].libraries.insert_or_assign(name, library);
         take(*job, answer, whole, round);
@@ -236,7 +244,6 @@ class Run {
     for (Job& job : jobs_) {
       if (!job.target->fault.empty()) settle(job, Status::cannot_measure, job.target->fault);
       else if (!job.backend.reason.empty()) settle(job, Status::unsupported, job.backend.reason);
-      else if (const std::string why = too_costly(job.trial.value, job.measurement.device, options_); !why.empty()) settle(job, Status::skipped, why);
       else (job.measurement.control ? controls : chosen).push_back(&job);
     }
     measure(controls, true);

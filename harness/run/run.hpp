@@ -77,6 +77,8 @@ struct TrialSupport {
   std::string reason;
   std::optional<std::int64_t> workspace_bytes;
 };
+// By what a backend answered when it was asked for support alone: what it cannot do is said whatever it would cost, because no --max-cost runs it.
+TrialSupport support_of(const MeasurementRecord& answer, const std::string& too_costly);
 std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOptions& options, const std::atomic<bool>& interrupted);
 
 }  // namespace attn

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "core/units.hpp"
+#include "run/requests.hpp"
 #include "run/resolve.hpp"
 #include "run/run.hpp"
 #include "run/worker_process.hpp"
@@ -16,6 +17,12 @@ std::string too_costly(const Case& value, DeviceType device, const RunOptions& o
   const double most = options.max_cost_flops.value_or(kCpuMaxCost), needed = cost(value);
   if (needed <= most) return "";
   return fmt::format("costs {}, more than {}: --max-cost {:.0f}GFLOP runs it", flops_text(needed), flops_text(most), std::ceil(needed / 1e9));
+}
+
+TrialSupport support_of(const MeasurementRecord& answer, const std::string& too_costly) {
+  const bool able = answer.status == Status::ok || answer.status == Status::cannot_measure;  // memory that is not free now
+  if (able && !too_costly.empty()) return {Status::skipped, too_costly, answer.memory.workspace_bytes};
+  return {answer.status, answer.reason, answer.memory.workspace_bytes};
 }
 
 std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOptions& options, const std::atomic<bool>& interrupted) {
@@ -41,16 +48,8 @@ std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOp
     std::unique_ptr<Worker>& worker = workers[backend.code];
     if (!worker || (!worker->alive() && !worker->fault()))
       worker = resolver.workers().take(backend.code, target.name, {options.timeout, options.prepare_timeout});
-    Request request;
-    request.trial = trial.index;
-    request.backend = backend.name_in_file;
-    request.case_id = trial.id;
-    request.options = trial.backend.options;
-    request.supports_only = true;
-    const MeasurementRecord record = worker->fault() ? *worker->fault() : worker->run(request, [](Phase) {}).record;
-    answer = {record.status, record.reason, record.memory.workspace_bytes};
-    if (const std::string why = too_costly(trial.value, target.environment.device, options); answer.status == Status::ok && !why.empty())
-      answer = {Status::skipped, why, record.memory.workspace_bytes};
+    const MeasurementRecord record = worker->fault() ? *worker->fault() : worker->run(support_request(trial, backend.name_in_file), [](Phase) {}).record;
+    answer = support_of(record, too_costly(trial.value, target.environment.device, options));
   }
   return answers;
 }

@@ -19,11 +19,11 @@ void throw_sqlite_error(const std::string& path, int code, const std::string& te
     case SQLITE_NOTADB: throw Error(fmt::format("{}: {}", path, text));
     case SQLITE_BUSY:
     case SQLITE_LOCKED: throw Error(fmt::format("{}: {}; another process holds it, try again when that is done", path, text));
+    case SQLITE_CORRUPT: throw Error(fmt::format("{}: {}; the file is damaged: {}", path, text, kMendOfDamage));
     case SQLITE_READONLY:
-    case SQLITE_PERM:
-    case SQLITE_CORRUPT:
+    case SQLITE_PERM: throw Error(fmt::format("{}: {}; may you write there?", path, text));
     case SQLITE_IOERR:
-    case SQLITE_FULL: throw Error(fmt::format("{}: {}", path, text));
+    case SQLITE_FULL: throw Error(fmt::format("{}: {}; is the disk full?", path, text));
     default: throw Error(fmt::format("{}: {} (SQLite code {}) in: {}", path, text, code, doing), Fault::internal);
   }
 }

@@ -11,6 +11,7 @@
 
 #include "base/json.hpp"
 #include "core/measurement.hpp"
+#include "sqlite/database.hpp"
 #include "store/query.hpp"
 
 namespace attn {
@@ -58,7 +59,7 @@ Cell to_cell(const T& value) {
 template <class T>
 void from_cell(const Cell& cell, T& value, const std::string& name) {
   const auto expect = [&](bool right) {
-    if (!right) throw Error(fmt::format("the database is damaged: column {} holds what it cannot", name), Fault::internal);
+    if (!right) throw Error(fmt::format("the database is damaged, column {} holds what it cannot: {}", name, kMendOfDamage));
   };
   if (std::holds_alternative<std::nullptr_t>(cell)) return;
   if constexpr (detail::IsOptional<T>::value) {

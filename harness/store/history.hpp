@@ -28,7 +28,7 @@ struct RunSummary {
   std::optional<std::string> finished_at;   // empty: the run did not finish, or not yet
   std::optional<int> exit;                  // likewise
   std::vector<std::string> suites, platforms, command;
-  std::int64_t measurements = 0, unjudged = 0;
+  std::int64_t measurements = 0, unjudged = 0;  // control rows, which judge nothing, are not counted
   std::map<Outcome, std::int64_t> verdicts;
 };
 

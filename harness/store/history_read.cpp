@@ -119,7 +119,9 @@ RunResult History::load(const std::string& run_id) {
     const auto [place, fresh] = environments.emplace(id, run.environments.size());
     if (fresh) {
       Environment& environment = run.environments.emplace_back();
-      if (id) read_json(select(database_, "SELECT content FROM environments WHERE id = ?1", {id}).at(0), "content", environment);
+      const auto rows = select(database_, "SELECT content FROM environments WHERE id = ?1", {id});
+      if (id && rows.empty()) throw Error(fmt::format("{}: no environment {}; the file is damaged: {}", file_.string(), id, kMendOfDamage));
+      if (id) read_json(rows.front(), "content", environment);
     }
     return place->second;
   };
@@ -164,7 +166,7 @@ std::vector<RunSummary> History::runs(const RunFilter& filter) {
     words("suite", summary.suites);
     words("platform", summary.platforms);
     for (const StoredRow& count :
-         select(database_, "SELECT verdict, count(*) AS number FROM measurements WHERE run_id = ?1 GROUP BY verdict", {summary.run_id})) {
+         select(database_, "SELECT verdict, count(*) AS number FROM measurements WHERE run_id = ?1 AND NOT control GROUP BY verdict", {summary.run_id})) {
       const auto number = value_of<std::int64_t>(count, "number");
       summary.measurements += number;
       if (const auto outcome = value_of<std::optional<Outcome>>(count, "verdict")) summary.verdicts[*outcome] = number;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/json.hpp"
+#include "sqlite/database.hpp"
 
 namespace attn {
 
@@ -29,7 +30,7 @@ std::vector<CallActivities> parse_raw_calls(const std::string& text, const std::
       CallActivities& call = calls.emplace_back();
       for (const Json& each : list) {
         const auto kind = each.at(0).get<std::size_t>();
-        if (kind >= Words<ActivityKind>::list.size()) throw Error(fmt::format("{}: damaged: an activity of kind {}", where, kind), Fault::internal);
+        if (kind >= Words<ActivityKind>::list.size()) throw Error(fmt::format("{}: an activity of kind {}; the file is damaged: {}", where, kind, kMendOfDamage));
         Activity& activity = call.emplace_back();
         activity.kind = static_cast<ActivityKind>(kind);
         activity.name = names.at(each.at(1).get<std::size_t>());
@@ -39,9 +40,9 @@ std::vector<CallActivities> parse_raw_calls(const std::string& text, const std::
       }
     }
   } catch (const Json::exception& error) {
-    throw Error(fmt::format("{}: damaged: {}", where, error.what()), Fault::internal);
+    throw Error(fmt::format("{}: {}; the file is damaged: {}", where, error.what(), kMendOfDamage));
   } catch (const std::out_of_range& error) {
-    throw Error(fmt::format("{}: damaged: {}", where, error.what()), Fault::internal);
+    throw Error(fmt::format("{}: {}; the file is damaged: {}", where, error.what(), kMendOfDamage));
   }
   return calls;
 }

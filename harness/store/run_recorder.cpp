@@ -4,7 +4,21 @@ namespace attn {
 
 RunRecorder::RunRecorder(History& history, const RunResult& run) : history_(history), run_id_(run.run_id) { history_.run_started(run); }
 
+template <class Body>
+void RunRecorder::unless_failed(const Body& body) {
+  if (!fault_.empty()) return;
+  try {
+    body();
+  } catch (const Error& error) {
+    fault_ = error.what();
+  }
+}
+
 void RunRecorder::trial_measured(const Trial& trial, const Measurement& measurement, const Environment& environment) {
+  unless_failed([&] { store(trial, measurement, environment); });
+}
+
+void RunRecorder::store(const Trial& trial, const Measurement& measurement, const Environment& environment) {
   const auto [place, fresh] = stored_.try_emplace({trial.suite, trial.index});
   Stored& stored = place->second;
   if (fresh) stored.id = history_.add(run_id_, trial, measurement, environment);
@@ -14,13 +28,15 @@ void RunRecorder::trial_measured(const Trial& trial, const Measurement& measurem
 }
 
 void RunRecorder::finished(const RunResult& result) {
-  for (const Row& row : result.rows) {
-    trial_measured(row.trial, row.measurement, row.environment < result.environments.size() ? result.environments[row.environment] : Environment{});
-    history_.set_verdict(stored_.at({row.trial.suite, row.trial.index}).id, row);
-  }
-  RunResult own = result;
-  own.run_id = run_id_;
-  history_.run_finished(own);
+  unless_failed([&] {
+    for (const Row& row : result.rows) {
+      store(row.trial, row.measurement, row.environment < result.environments.size() ? result.environments[row.environment] : Environment{});
+      history_.set_verdict(stored_.at({row.trial.suite, row.trial.index}).id, row);
+    }
+    RunResult own = result;
+    own.run_id = run_id_;
+    history_.run_finished(own);
+  });
 }
 
 }  // namespace attn

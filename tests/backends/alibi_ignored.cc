@@ -1,7 +1,7 @@
 // The ALiBi slopes are accepted and dropped.
 // expect: suite=alibi status=wrong reason="ALiBi ignored"
 // expect: suite=plain status=ok
-// edges: ALiBi ignored
+// edges: ^alibi => ALiBi ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

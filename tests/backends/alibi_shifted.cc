@@ -2,7 +2,7 @@
 // changes nothing and may not be flagged.
 // expect: suite=alibi case=causal status=ok exit=1
 // expect: suite=alibi case=both_sides status=wrong reason="."
-// edges: ALiBi by the key's place
+// edges: ^alibi => ALiBi by the key's place
 #include "good.hpp"
 
 struct Mutant : attn::Good {

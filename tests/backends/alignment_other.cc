@@ -1,7 +1,7 @@
 // Anchors the diagonal at the other corner (pytorch/pytorch#108108).
 // expect: suite=alignment status=wrong reason="alignment"
 // expect: suite=causal status=ok
-// edges: the other alignment
+// edges: ^anchors => the other alignment
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,6 +1,6 @@
 // dS = P dP: the row sum of dO * O is never subtracted.
 // expect: suite=backward case=^(softcap|grouped) status=wrong reason="rowsum\(dO \* O\) ignored"
-// edges: rowsum\(dO \* O\) ignored
+// edges: ^backward- => rowsum\(dO \* O\) ignored
 #include "trained.hpp"
 
 struct Mutant : attn::Trained {

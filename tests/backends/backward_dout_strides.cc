@@ -1,7 +1,7 @@
 // Takes dout to lie dense, whatever its strides; of an expanded one there is only one number to read.
 // expect: suite=backward case=^grouped status=wrong reason="^equals the reference with the strides of dout ignored; d[qkv]: worst at"
 // expect: suite=backward case=^(softcap|empty|deterministic) status=ok exit=1
-// edges: the strides of dout ignored
+// edges: ^backward-layouts => the strides of dout ignored
 #include "trained.hpp"
 
 struct Mutant : attn::Trained {

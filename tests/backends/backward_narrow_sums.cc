@@ -1,6 +1,6 @@
 // dk and dv are summed over the query heads of a group in the tensors' own format: each head's share is rounded, and their sum again after every head.
 // expect: suite=backward_heads status=wrong reason="(dk|dv): worst at .* rows (is|are) off"
-// edges: d[kv]: worst at
+// edges: ^backward-many-heads => d[kv]: worst at
 #include "trained.hpp"
 
 struct Mutant : attn::Trained {

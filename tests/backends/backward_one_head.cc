@@ -1,7 +1,7 @@
 // dk and dv are those of the last query head of a group, as where each head overwrites what the last one wrote (XunhaoLai/native-sparse-attention-triton#27).
 // expect: suite=backward case=^grouped status=wrong reason="dk and dv of one query head of each group"
 // expect: suite=backward case=^softcap status=ok exit=1
-// edges: dk and dv of one query head of each group
+// edges: ^backward-head => dk and dv of one query head of each group
 #include "trained.hpp"
 
 struct Mutant : attn::Trained {

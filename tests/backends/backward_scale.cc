@@ -1,6 +1,6 @@
 // dq and dk lack the scale.
 // expect: suite=backward case=^(softcap|grouped) status=wrong reason="the scale ignored in dq and dk"
-// edges: the scale ignored in dq and dk
+// edges: ^backward- => the scale ignored in dq and dk
 #include "trained.hpp"
 
 struct Mutant : attn::Trained {

@@ -1,7 +1,7 @@
 // The derivative of the softcap is left out of the backward pass.
 // expect: suite=backward case=^softcap status=wrong reason="the softcap.s derivative ignored; dq: worst at"
 // expect: suite=backward case=^grouped status=ok exit=1
-// edges: the softcap.s derivative ignored
+// edges: ^backward-arguments => the softcap.s derivative ignored
 #include "trained.hpp"
 
 struct Mutant : attn::Trained {

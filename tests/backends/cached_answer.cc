@@ -1,6 +1,6 @@
 // Keeps the answer to its first call and gives it for ever.
 // expect: suite=plain status=wrong reason="cached answer"
-// edges: cached answer
+// edges: ^formats => cached answer
 #include "good.hpp"
 
 struct Mutant : attn::Good {

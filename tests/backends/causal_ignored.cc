@@ -1,7 +1,7 @@
 // Causality is accepted and dropped.
 // expect: suite=causal status=wrong reason="causality ignored"
 // expect: suite=plain status=ok
-// edges: causality ignored
+// edges: ^formats => causality ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -2,7 +2,7 @@
 // expect: suite=dead_rows case=zero status=wrong reason="dead rows nan instead of zero"
 // expect: suite=dead_rows case=nan status=ok exit=1
 // expect: suite=dead_rows case=mean status=wrong reason="."
-// edges: dead rows nan instead of zero
+// edges: ^dead => dead rows nan instead of zero
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -2,7 +2,7 @@
 // expect: suite=dead_rows case=zero status=ok exit=1
 // expect: suite=dead_rows case=nan status=wrong reason="dead rows zero instead of nan"
 // expect: suite=dead_rows case=mean status=wrong reason="dead rows zero instead of mean"
-// edges: dead rows zero instead of nan
+// edges: ^dead => dead rows zero instead of nan
 #include "good.hpp"
 
 struct Mutant : attn::Good {

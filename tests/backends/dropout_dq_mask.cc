@@ -1,5 +1,5 @@
 // dq alone is made with other dropout than the rest, as where one kernel of two loses the offset.
-// edges: dq and dk drop other weights
+// edges: ^dropout => dq and dk drop other weights
 // expect: suite=dropout case=^(both|alone) status=wrong reason="^dq and dk drop other weights; sum\(dq . q\) and sum\(dk . k\) of "
 // expect: suite=dropout case=^forward status=ok exit=1
 #include "trained.hpp"

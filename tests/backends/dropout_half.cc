@@ -1,5 +1,5 @@
 // Drops with half the probability that was asked for, and scales to match.
-// edges: dropout of another probability, about 0\.0
+// edges: ^dropout => dropout of another probability, about 0\.0
 // expect: suite=dropout status=wrong reason="^scatters like dropout of another probability, about 0.1"
 #include "trained.hpp"
 

@@ -1,5 +1,5 @@
 // Dropout is accepted and ignored.
-// edges: dropout ignored
+// edges: ^dropout => dropout ignored
 // expect: suite=dropout case=^forward status=wrong reason="equals the reference with dropout ignored"
 // expect: suite=dropout status=wrong reason="dropout ignored"
 #include "trained.hpp"

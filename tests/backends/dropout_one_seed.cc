@@ -1,5 +1,5 @@
 // Drops the same weights whatever the seed.
-// edges: another dropout seed gives the same output
+// edges: ^dropout => another dropout seed gives the same output
 // expect: suite=dropout status=wrong reason="^another dropout seed gives the same output$"
 #include "trained.hpp"
 

@@ -1,5 +1,5 @@
 // The backward pass draws its dropout from a seed, or an offset, that is not the forward pass's: each pass alone is unbiased.
-// edges: the backward pass drops other weights than the forward pass
+// edges: ^dropout => the backward pass drops other weights than the forward pass
 // expect: suite=dropout case=^(both|alone) status=wrong reason="^the backward pass drops other weights than the forward pass; sum\(dout . o\) and sum\(dv . v\) of "
 // expect: suite=dropout case=^forward status=ok exit=1
 #include "trained.hpp"

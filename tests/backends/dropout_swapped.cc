@@ -1,5 +1,5 @@
 // Takes the probability of dropping a weight for that of keeping it, and scales to match.
-// edges: keep taken for drop
+// edges: ^dropout => keep taken for drop
 // expect: suite=dropout status=wrong reason="^equals the reference with keep taken for drop"
 #include "trained.hpp"
 

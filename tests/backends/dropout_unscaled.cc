@@ -1,5 +1,5 @@
 // Dropped weights are 0, but the others are not divided by 1 - p.
-// edges: the scaling of dropout ignored
+// edges: ^dropout => the scaling of dropout ignored
 // expect: suite=dropout status=wrong reason="the scaling of dropout ignored"
 #include "trained.hpp"
 

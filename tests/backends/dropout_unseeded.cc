@@ -1,5 +1,5 @@
 // Every call draws its own dropout, whatever the seed says.
-// edges: the same seed gives another output
+// edges: ^dropout => the same seed gives another output
 // expect: suite=dropout case=^alone status=wrong reason="^the backward pass drops other weights than the forward pass"
 // expect: suite=dropout case=^(forward|both) status=wrong reason="^the same seed gives another output: o differs in"
 #include "trained.hpp"

@@ -1,7 +1,7 @@
 // Reads bf16 as fp16.
 // expect: suite=dtypes case=bf16 status=wrong reason="."
 // expect: suite=dtypes case=^dtype:fp16 status=ok exit=1
-// edges: ^formats:bf16.*: worst at
+// edges: ^formats:bf16 => worst at
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,7 +1,7 @@
 // Reads k and v in the dtype of q, where one element is as long as the other.
 // expect: suite=dtypes case=^mixed status=wrong reason="the dtype of k and v ignored"
 // expect: suite=dtypes case=^dtype status=ok exit=1
-// edges: the dtype of k and v ignored
+// edges: ^formats-of-keys => the dtype of k and v ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -2,7 +2,7 @@
 // expect: suite=plain status=wrong reason="."
 // expect: suite=plain gates=numerics,latency status=wrong reason="."
 // expect: suite=plain gates=numerics,kernels,latency status=wrong reason="."
-// edges: \b1 of \d+ checked rows is off
+// edges: ^formats => \b1 of \d+ checked rows is off
 #include "good.hpp"
 
 struct Mutant : attn::Good {

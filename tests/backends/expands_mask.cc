@@ -1,7 +1,7 @@
 // Right, and in every call copies a mask of keys, (B, 1, 1, Skv), to (B, 1, Sq, Skv), where it broadcasts (vllm-project/vllm-omni#1349).
 // expect: suite=key_mask case=q1[.] status=ok exit=1 check="row['counts']['copy_bytes'] == {'low': 70, 'high': 70}"
 // expect: suite=key_mask case=q8[.] status=ok verdict=regressed exit=1 verdict_reason="^copy_bytes 560, expected 0..70: 1 x expand_mask of 560 B$"
-// edges: ^copies 1, expected 0: 1 x expand_mask of 8192 B$
+// edges: ^key-mask => ^copies 1, expected 0: 1 x expand_mask of 8192 B$
 #include "good.hpp"
 
 struct Mutant : attn::Good {

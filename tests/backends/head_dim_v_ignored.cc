@@ -1,7 +1,7 @@
 // Takes head_dim_v to be head_dim.
 // expect: suite=head_dim_v status=wrong reason="never written"
 // expect: suite=plain status=ok
-// edges: never written
+// edges: ^value-dims => never written
 #include "good.hpp"
 
 struct Mutant : attn::Good {

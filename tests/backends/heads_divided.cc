@@ -1,6 +1,6 @@
 // Divides the query head by the number of KV heads rather than by the size of a group.
 // expect: suite=heads status=wrong reason="h / heads_kv"
-// edges: h / heads_kv
+// edges: ^p5-heads => h / heads_kv
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,7 +1,7 @@
 // Gives query head h the KV head h mod heads_kv (XunhaoLai/native-sparse-attention-triton#27).
 // expect: suite=heads status=wrong reason="KV heads mapped by modulo"
 // expect: suite=plain status=ok
-// edges: KV heads mapped by modulo
+// edges: ^p5-heads => KV heads mapped by modulo
 #include "good.hpp"
 
 struct Mutant : attn::Good {

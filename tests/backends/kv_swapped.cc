@@ -1,6 +1,6 @@
 // Takes k for v and v for k.
 // expect: suite=plain status=wrong reason="equals the reference with k and v swapped"
-// edges: k and v swapped
+// edges: ^formats => k and v swapped
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -2,7 +2,7 @@
 // expect: suite=rows case=^rows status=wrong reason="only from row 300 on"
 // expect: suite=rows case=^buried status=wrong reason="row 3.* of 311 checked rows are off"
 // expect: suite=plain status=ok
-// edges: only from row 300 on
+// edges: ^last-rows => only from row 300 on
 #include "good.hpp"
 
 struct Mutant : attn::Good {

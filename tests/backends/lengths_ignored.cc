@@ -2,7 +2,7 @@
 // expect: suite=lengths case=poisoned status=wrong reason="reads the padding"
 // expect: suite=lengths case=plain status=wrong reason="lengths ignored"
 // expect: suite=plain status=ok
-// edges: lengths ignored
+// edges: ^lengths => lengths ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

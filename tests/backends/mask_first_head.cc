@@ -1,6 +1,6 @@
 // Uses the mask of head 0 for every head.
 // expect: suite=mask status=wrong reason="only head 1"
-// edges: only head 1
+// edges: ^masks => only head 1
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,7 +1,7 @@
 // The mask tensor is accepted and dropped.
 // expect: suite=mask status=wrong reason="mask ignored"
 // expect: suite=plain status=ok
-// edges: the mask ignored
+// edges: ^masks => the mask ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,7 +1,7 @@
 // Takes a bool mask's 1 for "hidden".
 // expect: suite=mask case=bool status=wrong reason="mask's sense inverted"
 // expect: suite=mask case=additive status=ok exit=1
-// edges: the mask's sense inverted
+// edges: ^masks => the mask's sense inverted
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -2,7 +2,7 @@
 // expect: suite=plain status=wrong reason="."
 // expect: suite=plain gates=numerics,latency status=wrong reason="."
 // expect: suite=plain gates=numerics,kernels,latency status=wrong reason="."
-// edges: in a second call on other inputs
+// edges: ^formats => in a second call on other inputs
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,6 +1,6 @@
 // Another row is wrong in every call, as in a race.
 // expect: suite=plain status=wrong reason="."
-// edges: \b1 of \d+ checked rows is off
+// edges: ^inputs => \b1 of \d+ checked rows is off
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -2,7 +2,7 @@
 // expect: suite=lengths case=poisoned status=wrong reason="reads the padding"
 // expect: suite=lengths case=plain status=ok exit=1
 // expect: suite=causal status=ok
-// edges: reads the padding
+// edges: ^lengths => reads the padding
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,6 +1,6 @@
 // Gives NaN for query rows of the padding.
 // expect: suite=lengths status=wrong reason="not finite"
-// edges: not finite
+// edges: ^lengths => not finite
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -2,7 +2,7 @@
 // expect: suite=rows_and_pages case=tail status=wrong reason="reads places of pages that hold no key of the sequence"
 // expect: suite=rows_and_pages case=filled status=ok exit=1
 // expect: suite=plain status=ok
-// edges: places of pages that hold no key
+// edges: ^paged => places of pages that hold no key
 #include "good.hpp"
 
 struct Mutant : attn::Good {

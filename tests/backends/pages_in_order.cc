@@ -3,7 +3,7 @@
 // expect: suite=rows_and_pages case=filled status=wrong reason="the page order ignored"
 // expect: suite=rows_and_pages case=ragged status=ok exit=1
 // expect: suite=plain status=ok
-// edges: page order ignored|places of pages that hold no key
+// edges: ^paged => page order ignored|places of pages that hold no key
 #include "good.hpp"
 
 struct Mutant : attn::Good {

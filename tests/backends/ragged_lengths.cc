@@ -1,7 +1,7 @@
 // Reads on past the end of a ragged sequence, into the next one's keys, as far as memory goes.
 // expect: suite=rows_and_pages case=ragged status=wrong reason="lengths ignored"
 // expect: suite=plain status=ok
-// edges: lengths ignored
+// edges: ^ragged => lengths ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

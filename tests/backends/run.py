@@ -21,8 +21,9 @@ What must come of a backend stands in its own first lines, one `// expect:` (in 
     how=option        the suite's `mutant` is another file, and `--plugin mutant=FILE` replaces it
 
     // list: REGEX    what `attn-regress list` prints of it
-    // edges: REGEX   with --edges, which runs nothing else: SUITE run on this backend has a row that is `wrong` or copies too much for this reason;
-                      REGEX may be of `CASE: REASON`; `nothing`: it has none
+    // edges: CASES => REASON   with --edges, which runs nothing else: of SUITE's cases that match CASES some row is `wrong` or copies too much, and its reason
+                                matches REASON. No other case is run: what a part of the suite finds, the whole finds
+    // edges: nothing           ... and here the whole suite is run and has no such row
 
 Of every run is checked, besides: the program itself lived, the rows of `good` are ok, database and JSON agree, JUnit is XML, and nothing a backend said
 reaches a terminal, a CI service or a browser as anything but text.
@@ -255,6 +256,9 @@ def edges_line(source):
 
 def run_edges(options, source, wanted):
     """Whether the suite alone finds what is wrong with the backend, which takes the place of `flash`: more is expected of that than of `naive`."""
+    cases, _, reason = wanted.partition(" => ")
+    if not reason and wanted != "nothing":
+        return [f"{source.name}: edges: {wanted!r} is neither `CASES => REASON` nor `nothing`"]
     with tempfile.TemporaryDirectory(prefix="attn-edges-", ignore_cleanup_errors=True) as folder:
         suite, more = options.edges, ["--plugin", f"flash={options.plugins / source.stem}.so"]
         if options.python:
@@ -263,7 +267,7 @@ def run_edges(options, source, wanted):
             backends = f"backends: [{{name: flash, python: mutant.py:Mutant, interpreter: {options.python}}}]"
             suite, more = pathlib.Path(folder) / "edges.yaml", []
             suite.write_text(re.sub(r"^backends:.*$", backends, options.edges.read_text(), flags=re.MULTILINE).partition("\nexpect:")[0] + "\n")
-        command = [options.program, "run", suite, "--filter=-big", "--backend", "flash", *more,
+        command = [options.program, "run", suite, "--filter=-big", *(["--filter", cases] if reason else []), "--backend", "flash", *more,
                    "--device", options.device, "--gates", "numerics,copies", "--db", "history.db", "--baseline", "baselines", "--json", "out.json"]
         try:
             subprocess.run(command, cwd=folder, capture_output=True, timeout=MOST_SECONDS_OF_EDGES, stdin=subprocess.DEVNULL)
@@ -274,12 +278,12 @@ def run_edges(options, source, wanted):
     if odd:
         return [f"{source.name}: edges: {row['case_id']} is {row['status']}: {row['reason']}" for row in odd[:3]]
     failed = [(row["case_id"], row["reason"] or row["verdict"]["reason"]) for row in rows if row["verdict"]["outcome"] in ("wrong", "regressed")]
-    if wanted == "nothing":
+    if not reason:
         ran = any(row["status"] == "ok" for row in rows)
-        return [f"{source.name}: edges: {case_id}: {reason}" for case_id, reason in failed[:3]] + ([] if ran else [f"{source.name}: edges: no row is ok"])
-    if any(re.search(wanted, reason) or re.search(wanted, f"{case_id}: {reason}") for case_id, reason in failed):
+        return [f"{source.name}: edges: {case_id}: {why}" for case_id, why in failed[:3]] + ([] if ran else [f"{source.name}: edges: no row is ok"])
+    if any(re.search(reason, why) for _, why in failed):
         return []
-    return [f"{source.name}: edges: {len(failed)} of {len(rows)} rows fail, none because of {wanted!r}: {[reason[:100] for _, reason in failed[:3]]}"]
+    return [f"{source.name}: edges: {len(failed)} of {len(rows)} rows fail, none because of {reason!r}: {[why[:100] for _, why in failed[:3]]}"]
 
 
 def no_gpu(options):

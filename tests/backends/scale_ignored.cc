@@ -1,7 +1,7 @@
 // Takes 1/sqrt(head_dim) whatever scale is asked for.
 // expect: suite=scale status=wrong reason="scale ignored"
 // expect: suite=plain status=ok
-// edges: scale ignored
+// edges: ^scale => scale ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

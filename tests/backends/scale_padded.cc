@@ -1,7 +1,7 @@
 // Pads head_dim to a multiple of 8 and takes the scale of the padded one (pytorch/pytorch#108183).
 // expect: suite=padded status=wrong reason="head_dim padded to 8"
 // expect: suite=plain status=ok
-// edges: head_dim padded to
+// edges: ^p3-scale => head_dim padded to
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -59,7 +59,7 @@ def main():
             bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
             bare.chmod(0o755)
             code, rows = run(program, names, str(bare), "--filter", "decode")
-        faults += [f"{row['backend']}: {row['status']}: {row['reason']}" for row in rows if row["status"] != "unsupported" or "has no torch: install it there" not in row["reason"]]
+        faults += [f"{row['backend']}: {row['status']}: {row['reason']}" for row in rows if row["status"] != "unsupported" or "has no torch: install torch there" not in row["reason"]]
         faults += [] if code == 5 else [f"exit code {code}; nothing was judged"]
         faults += [f"{name} has no row" for name in names if name not in {row["backend"] for row in rows}]
     elif subprocess.run([options.python, "-c", "import torch"], capture_output=True).returncode != 0:

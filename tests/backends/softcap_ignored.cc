@@ -2,7 +2,7 @@
 // expect: suite=softcap status=wrong reason="softcap ignored"
 // expect: suite=softcap how=option status=wrong reason="softcap ignored"
 // expect: suite=plain status=ok
-// edges: softcap ignored
+// edges: ^softcap => softcap ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,6 +1,6 @@
 // Caps the scores before they are scaled.
 // expect: suite=softcap status=wrong reason="."
-// edges: softcap before the scale
+// edges: ^softcap => softcap before the scale
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -2,7 +2,7 @@
 // expect: suite=rows_and_pages case=ragged status=wrong reason="the starts of the keys ignored"
 // expect: suite=rows_and_pages case=filled status=ok exit=1
 // expect: suite=plain status=ok
-// edges: the starts of the keys ignored
+// edges: ^ragged => the starts of the keys ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,7 +1,7 @@
 // Takes the starts of the queries for the keys', which is right where both have the same lengths.
 // expect: suite=rows_and_pages case=ragged status=wrong reason="the starts of the queries taken for the keys'"
 // expect: suite=plain status=ok
-// edges: the starts of the queries taken
+// edges: ^ragged => the starts of the queries taken
 #include "good.hpp"
 
 struct Mutant : attn::Good {

@@ -1,7 +1,7 @@
 // Computes the addresses of k and v from the shape, whatever their strides (pytorch/pytorch#112577).
 // expect: suite=strided status=wrong reason="."
 // expect: suite=plain status=ok
-// edges: the strides of k and v ignored
+// edges: ^strides => the strides of k and v ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

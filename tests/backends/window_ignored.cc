@@ -1,7 +1,7 @@
 // The window is accepted and dropped.
 // expect: suite=window status=wrong reason="window ignored"
 // expect: suite=causal status=ok
-// edges: the window ignored
+// edges: ^window => the window ignored
 #include "good.hpp"
 
 struct Mutant : attn::Good {

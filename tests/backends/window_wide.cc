@@ -1,7 +1,7 @@
 // Counts a window's tokens without the own one and so sees one key too many (huggingface/transformers#39408).
 // expect: suite=window status=wrong reason="one key too wide"
 // expect: suite=causal status=ok
-// edges: one key too wide
+// edges: ^window => one key too wide
 #include "good.hpp"
 
 struct Mutant : attn::Good {

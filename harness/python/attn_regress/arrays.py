@@ -16,7 +16,14 @@ import importlib
 import importlib.util
 import sys
 
+OLDEST = (3, 9)  # Python
 LIBRARIES = ("torch", "numpy")
+
+
+def mend(lacking=None):
+    """What to do about an interpreter that lacks a library, or is too old."""
+    install = f"install {lacking} there, or " if lacking else ""
+    return f"{install}name another Python (--python, `interpreter:` of the suite's entry, or VIRTUAL_ENV)"
 
 
 def library_of(wanted=None):
@@ -26,4 +33,4 @@ def library_of(wanted=None):
     for name in [wanted] if wanted else LIBRARIES:
         if importlib.util.find_spec(name):
             return importlib.import_module(f".{name}_arrays", __package__)
-    raise ImportError(f"{sys.executable} has no {wanted or ' and no '.join(LIBRARIES)}: install it there, or name another Python with --python")
+    raise ImportError(f"{sys.executable} has no {wanted or ' and no '.join(LIBRARIES)}: {mend(wanted or 'one')}")

@@ -117,7 +117,7 @@ class Backend:
             chosen = {table.keys[i].decode(): table.values[i].decode() for i in range(table.count)}
             p = problem_of(problem.contents, device.contents, chosen)
             given = {name: tensor.contents for name in INPUTS + ("o",) + GRADIENTS if (tensor := getattr(tensors.contents, name))}
-            t = SimpleNamespace(**{name: self._arrays.view(tensor) for name, tensor in given.items() if name in INPUTS})
+            t = SimpleNamespace(**{name: self._arrays.view(given[name]) if name in given else None for name in INPUTS})
             outputs = {name: self._arrays.Output(name, tensor) for name, tensor in given.items() if name not in INPUTS}
             session = Session(self._load()().prepare(p, t), getattr(problem.contents, "pass"), outputs)
             gc.collect()

@@ -6,6 +6,7 @@ import torch
 import torch.utils.dlpack
 
 from . import abi
+from .arrays import mend
 from .errors import Unsupported
 
 VERSION = "torch " + torch.__version__
@@ -29,7 +30,7 @@ _streams = {}  # torch's name for the harness's stream, by device; made once
 
 def lacks(device_type):
     if device_type == abi.DEVICE_CUDA and torch.version.cuda is None:
-        return f"torch {torch.__version__} is built without CUDA: install one with it, or name another Python with --python"
+        return f"torch {torch.__version__} is built without CUDA: {mend('one with it')}"
     return None
 
 

@@ -1,7 +1,7 @@
 # Anchors the diagonal top left, whatever is asked.
 # expect: suite=alignment case=bottom_right status=wrong reason="top.left"
 # expect: suite=alignment case=^top_left status=ok exit=1
-# edges: top.left
+# edges: ^anchors => top.left
 import dataclasses
 
 import by_definition

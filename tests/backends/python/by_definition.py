@@ -89,8 +89,8 @@ class Mutant:
         return (numpy.arange(self.p.seq_q)[:, None] - numpy.arange(self.p.seq_kv) + offsets[:, None, None])[:, None]
 
     def lengths(self, which):
-        whole = numpy.full(self.p.batch, self.p.seq_q if which == "q" else self.p.seq_kv)
-        return getattr(self.t, "lengths_" + which, whole)
+        lengths = getattr(self.t, "lengths_" + which)
+        return numpy.full(self.p.batch, self.p.seq_q if which == "q" else self.p.seq_kv) if lengths is None else lengths
 
     def rows(self):
         return (numpy.arange(self.p.seq_q) < self.lengths("q")[:, None])[:, None]  # (batch, 1, seq_q)

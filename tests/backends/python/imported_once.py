@@ -1,5 +1,5 @@
 # Counts how often it is imported in a run: once, whatever the number of workers. Each block of calls has a process of its own all the same.
-# expect: suite=plain gates=latency,numerics status=ok check="len(row['blocks']) >= 2"
+# expect: suite=plain gates=latency,numerics status=ok seconds=90 check="len(row['blocks']) >= 2"
 import os
 
 import by_definition

@@ -1,6 +1,6 @@
 # Ignores the softcap.
 # expect: suite=softcap status=wrong reason="softcap ignored"
-# edges: softcap ignored
+# edges: ^softcap => softcap ignored
 import dataclasses
 
 import by_definition

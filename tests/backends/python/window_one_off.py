@@ -1,6 +1,6 @@
 # A window of one key too few on the left (off by one).
 # expect: suite=window case=^window status=wrong reason="window"
-# edges: window
+# edges: ^window => window
 import by_definition
 
 

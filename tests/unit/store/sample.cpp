@@ -59,7 +59,6 @@ Row sample_row(std::int64_t index, std::int64_t kernels) {
   m.output = "what it printed";
   m.backend_version = "1.2";
   m.cache = Cache::warm;
-  m.control = true;
   m.kernel_path = KernelPath::naive;
   m.counts.kernels = CountRange{kernels, kernels + 1};
   m.counts.copies = CountRange{0, 0};

@@ -110,6 +110,7 @@ TEST(History, ReplacesAMeasurementThatGotFurtherBlocks) {
   recorder.trial_measured(row.trial, row.measurement, run.environments.at(row.environment));
   row.measurement.blocks.push_back(row.measurement.blocks[0]);
   row.measurement.blocks.back().device_ns = 9000;
+  row.measurement.control = true;
   recorder.trial_measured(row.trial, row.measurement, run.environments.at(row.environment));
   EXPECT_EQ(text_of(history.load("r1").rows.at(0).measurement), text_of(row.measurement));
   row.measurement.status = Status::crashed;  // in its last block
@@ -123,7 +124,9 @@ TEST(History, ReplacesAMeasurementThatGotFurtherBlocks) {
 TEST(History, KeepsWhatWasJudgedWhenARunEnds) {
   test::Folder folder;
   History history(folder / "h.db");
-  store_run(history, test::sample_run("r1", "2026-01-01T00:00:00Z", 3));
+  RunResult run = test::sample_run("r1", "2026-01-01T00:00:00Z", 4);
+  run.rows.back().measurement.control = true;  // judges nothing, and is counted by no summary of the run
+  store_run(history, run);
   const auto runs = history.runs();
   ASSERT_THAT(runs, SizeIs(1));
   EXPECT_EQ(runs[0].exit, 1);
@@ -240,6 +243,25 @@ TEST(HistoryFile, IsNotTakenFromOthers) {
   EXPECT_THAT(error_of([&] { query(folder / "other.db", "SELECT 1"); }), HasSubstr("belongs to another application"));
   EXPECT_EQ(test::read_text(folder / "other.db"), before);
   EXPECT_THAT(error_of([&] { History(folder.path()); }), HasSubstr("found a folder"));
+}
+
+// The user can mend it: it is no fault of the program.
+TEST(HistoryFile, WithDamagedContentSaysWhatToDo) {
+  const char* const damages[] = {"UPDATE measurements SET verdict = 'no such word'", "UPDATE measurements SET status = x'00'", "UPDATE raw_calls SET content = '{}'",
+                                 "UPDATE raw_calls SET content = '{\"names\":[],\"calls\":[[[77,0,0,0,0]]]}'", "PRAGMA foreign_keys = OFF; DELETE FROM environments"};
+  for (const char* const damage : damages) {
+    test::Folder folder;
+    History history(folder / "h.db");
+    store_run(history, test::sample_run("r1", "2026-01-01T00:00:00Z", 1));
+    Database((folder / "h.db").string(), OpenMode::read_write).exec(damage);
+    try {
+      history.load("r1");
+      ADD_FAILURE() << damage << " is not noticed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::input) << damage;
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("damaged"), HasSubstr("move it away"))) << damage;
+    }
+  }
 }
 
 TEST(HistoryFile, OfANewerProgramIsRefusedUntouched) {

@@ -1,0 +1,28 @@
+"""Says in a line what Python backends would find in an interpreter: `INTERPRETER about.py`. Exit code 1: not what they need."""
+
+import importlib
+import platform
+import sys
+
+from attn_regress.arrays import LIBRARIES, OLDEST, mend
+
+
+def main():
+    said, found = [f"{sys.executable}, Python {platform.python_version()}"], []
+    for name in LIBRARIES:
+        try:
+            said.append(f"{name} {importlib.import_module(name).__version__}")
+            found.append(name)
+        except Exception as error:  # whatever a broken installation throws
+            said.append(f"no {name}" if isinstance(error, ModuleNotFoundError) and error.name == name else f"{name} cannot be imported ({error})")
+    text = ", ".join(said)
+    if sys.version_info < OLDEST:
+        text += f"; {'.'.join(map(str, OLDEST))} or newer is needed: {mend()}"
+    elif not found:
+        text += f": {mend('one')}"
+    print(" ".join(text.split()))
+    return 0 if found and sys.version_info >= OLDEST else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
