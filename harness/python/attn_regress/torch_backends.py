@@ -11,7 +11,7 @@ from .errors import Unsupported
 MASKED = frozenset({"fp32", "fp16", "bf16", "gqa", "head_dim_v", "causal", "top_left", "bottom_right", "window", "scale", "bool mask", "additive mask", "lengths",
                     "backward", "deterministic", "strides"})
 # How torch says that something cannot be done, where it has no exception of its own for it.
-_REFUSALS = re.compile(r"No available kernel|No viable backend|does not have a deterministic implementation|cuDNN Frontend error|No valid execution plans|not support|is not deterministic because",
+_REFUSALS = re.compile(r"No available kernel|Invalid backend|No viable backend|does not have a deterministic implementation|cuDNN Frontend error|No valid execution plans|not support|is not deterministic because",
                        re.IGNORECASE)
 
 

@@ -11,9 +11,10 @@ WAYS = {"flash": torch.backends.cuda.enable_flash_sdp, "efficient": torch.backen
 
 class Sdpa:
     way = None  # a word of WAYS; None = torch chooses
+    can = MASKED | {"dropout", "dead_rows zero"}
 
     def supports(self, p):
-        return lacks(p, MASKED | {"dropout", "dead_rows zero"})
+        return lacks(p, self.can)
 
     def prepare(self, p, t):
         for way, enable in WAYS.items():  # until the next prepare: a context around every call would be in its time
