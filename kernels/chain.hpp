@@ -104,13 +104,13 @@ class Chain {
 
  private:
   // What a call costs, in sweeps of the softmax over rows that lie in a cache. A count of work, so that a busy machine makes a fault of time no larger. From the
-  // operations' times with AVX-512 (AMD EPYC): in the time that a score takes in a sweep a product does 16 multiplications, and an
-  // element of q, k, v or o, whose memory is cold, is moved and cast in four times that.
+  // operations' times with AVX-512 (AMD EPYC): in the time that a score takes in a sweep a product does 16 multiplications, an element of q or o is moved and
+  // cast, and one of k or v, whose memory is cold, in four times that; the start of a sweep costs as much as 45 scores.
   static double call_in_sweeps(const attn_problem& p) {
-    constexpr double kElementwise = 5, kProductsPerSweep = 16, kPerElement = 4;
+    constexpr double kElementwise = 5, kProductsPerSweep = 16, kPerKeyElement = 4, kStart = 45;
     const double passes = p.pass == ATTN_FORWARD ? 1 : 3, dims = static_cast<double>(p.head_dim + p.head_dim_v);
     const double rows_per_key = static_cast<double>(p.heads / p.heads_kv * p.seq_q), keys_per_row = static_cast<double>(p.seq_kv);
-    return passes * (kElementwise + dims / kProductsPerSweep + kPerElement * (dims / rows_per_key + dims / keys_per_row));
+    return passes * (kElementwise + dims / kProductsPerSweep + kPerKeyElement * dims / rows_per_key + dims / keys_per_row) * keys_per_row / (keys_per_row + kStart);
   }
 
   // Where everything lies in the workspace.

@@ -96,7 +96,10 @@ __device__ inline void store_from_float(char* data, std::int64_t index, int dtyp
 template <class T>
 __device__ float exponential(float value) {
   if constexpr (sizeof(T) == sizeof(float)) return expf(value);
-  else return __expf(value);
+  constexpr float kLog2e = 1.44269504f;
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value * kLog2e));
+  return result;
 }
 
 // Calls body with a value of the type that `dtype` names.

@@ -2,16 +2,16 @@
 // Blocked attention with an online softmax on the GPU: one kernel, and nothing of size seq_q x seq_kv is ever stored.
 //
 // The loop order is FlashAttention-2's (Dao 2023, arXiv 2307.08691): a tile of 64 query rows stays in shared memory, blocks of 64 keys pass by; blocks that
-// causality or a window hides are never touched. The query heads that share a KV head are rows of the same tile, so that grouped heads read their keys once.
-// A block of keys arrives as stages, pieces of k and then of v that are 256 bytes wide; the next stage is copied while the present one is multiplied. 16-bit
-// types are multiplied on tensor cores, fp32 and mixed types by FMA (flash_products.cuh). It shares no kernel with chain.cu, so the two bear witness for each other.
-// On an H200, bf16: B8 H16 S1024 D64 causal 277 us, naive_inplace 582; B1 H32.8 S4096 D128 causal 934 us (147 TFLOP/s), naive_inplace 2.19 ms.
-// Loses: nothing is split over the keys, so decoding leaves most of the card idle (B1 H32.8, 8192 keys: 359 us, naive_inplace 28); no TMA, no wgmma; one in
-// twenty instructions multiplies.
+// causality or a window hides are never touched. The query heads that share a KV head are rows of the same tile, so that a tile reads their keys once for all.
+// A block of keys arrives in stages (flash_stages.cuh), pieces of k and then of v; the next one is copied while the present one is multiplied. 16-bit types are
+// multiplied on tensor cores, fp32 and mixed types by FMA (flash_products.cuh). It shares no kernel with chain.cu, only the rules of which keys a row sees
+// (gpu_rows.cuh) and where they lie (rows.hpp), for which the reference alone bears witness.
+// On an H200, bf16: B8 H16 S1024 D64 causal 245 us, naive_inplace 573; B1 H32.8 S4096 D128 causal 804 us (171 TFLOP/s), naive_inplace 2.19 ms.
+// Loses: nothing is split over the keys, so decoding leaves most of the card idle (B1 H32.8, 8192 keys: 345 us, naive_inplace 28); no TMA, no wgmma; two blocks of four warps on an SM.
 
 #include "dropout.hpp"
 #include "flash_products.cuh"
-#include "gpu_rows.cuh"
+#include "flash_stages.cuh"
 
 namespace {
 
@@ -19,17 +19,12 @@ using attn::GpuRows;
 using attn::Strided;
 
 struct Config {
-  static constexpr int warps = 4, threads = 32 * warps, rows = 16 * warps, keys = attn::kTileKeys;
-  static constexpr int stage_bytes = 256;  // of one row of a stage
+  static constexpr int rows = attn::StageShape::rows, keys = attn::kTileKeys, threads = attn::StageShape::threads;
   // Columns of the output that one block keeps in registers. Wider outputs take several blocks, and each computes the scores again.
   static constexpr int narrow = 64, wide = 128;
-  static_assert(rows == keys, "load_rows brings as many query rows as keys");
-  static_assert(keys % 8 == 0, "a pass of loads brings eight rows");
-  static_assert(threads * 16 == 8 * stage_bytes, "... of a whole stage each");
+  static_assert(rows == keys, "query rows and keys arrive in stages of one shape");
+  static_assert(rows == 16 * (threads / 32), "a warp has 16 query rows");
 };
-
-template <class T>
-constexpr int kStageColumns = Config::stage_bytes / static_cast<int>(sizeof(T));
 
 // Everything of a call; `type`: of the tile, ATTN_FP32 for mixed types.
 struct Forward {
@@ -39,9 +34,9 @@ struct Forward {
         k(Strided::of_keys(*tensors.k, problem, tensors)),
         v(Strided::of_keys(*tensors.v, problem, tensors)),
         o(Strided::of_queries(*tensors.o, problem, tensors)),
-        q_copies(copies(q, type, problem.head_dim)),
-        k_copies(copies(k, type, problem.head_dim)),
-        v_copies(copies(v, type, problem.head_dim_v)),
+        q_copies(attn::copies_whole(q, type, problem.head_dim)),
+        k_copies(attn::copies_whole(k, type, problem.head_dim)),
+        v_copies(attn::copies_whole(v, type, problem.head_dim_v)),
         heads_kv(problem.heads_kv),
         group(problem.heads / problem.heads_kv),
         head_dim(static_cast<int>(problem.head_dim)),
@@ -54,13 +49,6 @@ struct Forward {
     if (!tensors.lse) return;
     lse = reinterpret_cast<float*>(static_cast<char*>(tensors.lse->data) + tensors.lse->byte_offset);
     std::copy_n(tensors.lse->strides, 3, lse_strides);
-  }
-  // Whether rows of `columns` can be copied to shared memory as they are, 16 bytes at a time.
-  static bool copies(const Strided& view, std::int32_t type, std::int64_t columns) {
-    const auto element = static_cast<std::int64_t>(attn::element_bytes(type));
-    const auto whole = [&](std::int64_t distance) { return distance * element % 16 == 0; };
-    return view.dtype == type && view.column == 1 && reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 && whole(columns) && whole(view.row) && whole(view.head) &&
-           whole(view.batch);
   }
 
   GpuRows rows;
@@ -79,59 +67,6 @@ template <class T>
 __host__ __device__ constexpr std::int64_t q_line(std::int64_t head_dim) {
   using Products = attn::TileProducts<T>;
   return (head_dim + Products::depth - 1) / Products::depth * Products::depth + Products::pad;
-}
-
-// Which rows of a (batch, heads, seq, head_dim) tensor a tile takes: row n is position n / group of head first_head + n % group; positions from `end` on are padding.
-struct TileRows {
-  std::int64_t b, first_head, group, first_row, end;
-  __device__ attn::Place place(int n) const { return {b, first_head + (first_row + n) % group, (first_row + n) / group}; }
-};
-// Which columns of it a stage takes: `width` of them, of which `real` exist.
-struct StageColumns {
-  int first, real, width;
-};
-
-template <class T>
-struct Piece {
-  static constexpr int lanes = Config::stage_bytes / 16, columns = attn::kPack<T>;
-  __device__ static int first_row() { return static_cast<int>(threadIdx.x) / lanes; }
-  __device__ static int column() { return static_cast<int>(threadIdx.x) % lanes * columns; }
-};
-
-// A stage that arrives in the background, in pieces of 16 bytes; 0 where there is nothing. For rows that lie `view.row` apart and can be copied as they are.
-template <class T>
-__device__ void copy_rows(T* to, int line, const Strided& view, const TileRows& rows, const StageColumns& columns) {
-  const int column = Piece<T>::column();
-  if (column >= columns.width) return;
-  const T* source = reinterpret_cast<const T*>(view.data) + view.place(rows.b, rows.first_row + Piece<T>::first_row()) + rows.first_head * view.head + columns.first + column;
-  auto target = static_cast<std::uint32_t>(__cvta_generic_to_shared(to + Piece<T>::first_row() * line + column));
-  const auto left = static_cast<int>(rows.end - rows.first_row);
-  constexpr int kStep = Config::threads / Piece<T>::lanes;
-#pragma unroll
-  for (int n = 0; n < Config::keys; n += kStep) {
-    const bool real = n + Piece<T>::first_row() < left && column < columns.real;
-    const T* from = real ? source + n * view.row : reinterpret_cast<const T*>(view.data);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target + n * line * static_cast<int>(sizeof(T))), "l"(from), "r"(real ? 16 : 0));
-  }
-}
-
-// The same for rows that lie anywhere, in any type and any strides. Apart, so that the loop over the keys stays small enough for the instruction cache.
-template <class T>
-__device__ __noinline__ void gather_rows(T* to, int line, const Strided& view, bool copies, TileRows rows, StageColumns columns) {
-  const int column = Piece<T>::column();
-  if (column >= columns.width) return;
-#pragma unroll 1
-  for (int n = Piece<T>::first_row(); n < Config::keys; n += Config::threads / Piece<T>::lanes) {
-    const attn::Place at = rows.place(n);
-    T* const target = to + n * line + column;
-    *reinterpret_cast<uint4*>(target) = uint4{};
-    if (at.i >= rows.end) continue;
-    const std::int64_t start = view.place(rows.b, at.i) + at.h * view.head, first = columns.first + column;
-    if (copies && column < columns.real) *reinterpret_cast<uint4*>(target) = *reinterpret_cast<const uint4*>(reinterpret_cast<const T*>(view.data) + start + first);
-#pragma unroll 1
-    for (int d = 0; !copies && d < Piece<T>::columns && column + d < columns.real; ++d)
-      target[d] = attn::narrow<T>(attn::load_as_float(view.data, start + (first + d) * view.column, view.dtype));
-  }
 }
 
 // What the mask tensor adds to a score: -inf where a bool one hides the key. Apart for the same reason.
@@ -166,7 +101,7 @@ struct Row {
 template <class T, int columns>
 __global__ void __launch_bounds__(Config::threads) attn_flash_fwd(const __grid_constant__ Forward p) {
   using Products = attn::TileProducts<T>;
-  constexpr int kStage = kStageColumns<T>, kValues = columns < kStage ? columns : kStage, kLine = kStage + Products::pad, kTiles = Config::keys / 8;
+  constexpr int kStage = attn::kStageColumns<T>, kValues = columns < kStage ? columns : kStage, kLine = kStage + Products::pad, kTiles = Config::keys / 8;
   static_assert(columns % kValues == 0, "the output is whole stages of v");
   extern __shared__ uint4 room[];
   const int line = static_cast<int>(q_line<T>(p.head_dim));
@@ -187,10 +122,10 @@ __global__ void __launch_bounds__(Config::threads) attn_flash_fwd(const __grid_c
   const int k_stages = (p.head_dim + kStage - 1) / kStage;
   const auto k_columns = [&](int stage) {
     const int real = p.head_dim - stage * kStage, padded = (real + Products::depth - 1) / Products::depth * Products::depth;
-    return StageColumns{stage * kStage, real, min(kStage, padded)};
+    return attn::StageColumns{stage * kStage, real, min(kStage, padded)};
   };
-  const TileRows tile{b, kv_head * p.group, p.group, first_row, queries};
-  for (int stage = 0; stage < k_stages; ++stage) gather_rows(q + stage * kStage, line, p.q, p.q_copies, tile, k_columns(stage));
+  const attn::TileRows tile{b, kv_head * p.group, p.group, first_row, queries};
+  for (int stage = 0; stage < k_stages; ++stage) attn::gather_rows(q + stage * kStage, line, p.q, p.q_copies, tile, k_columns(stage));
 
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const auto place_of = [&](int half) { return tile.place(warp * 16 + half * 8 + lane / 4); };
@@ -275,12 +210,12 @@ __global__ void __launch_bounds__(Config::threads) attn_flash_fwd(const __grid_c
     if (fetch_key >= highest) return;
     const bool of_k = fetch_stage < k_stages;
     const int column = first_column + (fetch_stage - k_stages) * kValues;
-    const StageColumns of = of_k ? k_columns(fetch_stage) : StageColumns{column, p.head_dim_v - column, kValues};
-    const TileRows from{b, kv_head, 1, fetch_key, keys};
+    const attn::StageColumns of = of_k ? k_columns(fetch_stage) : attn::StageColumns{column, p.head_dim_v - column, kValues};
+    const attn::TileRows from{b, kv_head, 1, fetch_key, keys};
     const Strided& view = of_k ? p.k : p.v;
     T* const to = stages + fetched % 2 * (Config::keys * kLine);
-    if ((of_k ? p.k_copies : p.v_copies) && !view.pages) copy_rows(to, kLine, view, from, of);
-    else gather_rows(to, kLine, view, of_k ? p.k_copies : p.v_copies, from, of);
+    if ((of_k ? p.k_copies : p.v_copies) && !view.pages) attn::copy_rows(to, kLine, view, from, of);
+    else attn::gather_rows(to, kLine, view, of_k ? p.k_copies : p.v_copies, from, of);
     ++fetched;
     if (++fetch_stage < k_stages + kValueStages) return;
     fetch_stage = 0;
@@ -407,7 +342,7 @@ class Flash {
     std::int64_t bytes = 0;
     attn::with_type(tile_type(p), [&](auto value) {
       using T = decltype(value);
-      bytes = static_cast<std::int64_t>(sizeof(T)) * (Config::rows * q_line<T>(p.head_dim) + 2 * Config::keys * (kStageColumns<T> + attn::TileProducts<T>::pad));
+      bytes = static_cast<std::int64_t>(sizeof(T)) * (Config::rows * q_line<T>(p.head_dim) + 2 * Config::keys * (attn::kStageColumns<T> + attn::TileProducts<T>::pad));
     });
     return bytes;
   }

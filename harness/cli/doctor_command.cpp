@@ -48,6 +48,8 @@ Check check_database(const std::string& path) {
   return {fmt::format("{}, does not exist yet; {} is {}writable", path, folder.string(), writable ? "" : "not "), writable};
 }
 
+constexpr int kPythonLacks = 3;  // about.py's
+
 // What Python backends would find; a machine without it measures all others.
 Check check_python(const Installation& installation) {
   const std::string interpreter = default_interpreter();
@@ -56,8 +58,8 @@ Check check_python(const Installation& installation) {
     const Ending ending = child.wait(ChildProcess::Clock::now() + std::chrono::minutes(2));  // a first import of torch takes its time
     std::string said = child.take_output();
     while (said.ends_with('\n')) said.pop_back();
-    const bool good = ending.exit_code == 0;
-    return {good || ending.exit_code == 1 ? said : fmt::format("{} ended with {}: {}", interpreter, ending.text(), said), good, ending.exit_code == 1};
+    const bool good = ending.exit_code == 0, lacking = ending.exit_code == kPythonLacks;
+    return {good || lacking ? said : fmt::format("{} ended with {}: {}", interpreter, ending.text(), said), good, lacking};
   } catch (const Error& error) {
     return {std::string(error.what()) + "; VIRTUAL_ENV, or `interpreter:` of a suite's entry, names another", false, true};
   }

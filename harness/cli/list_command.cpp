@@ -76,6 +76,7 @@ ExitCode list(const Arguments& arguments) {
   RunOptions options;
   options.installation = this_installation();
   options.plugins = arguments.suites.plugins;
+  options.python = arguments.suites.python;
   options.device = arguments.suites.device;
   options.max_cost_flops = arguments.suites.max_cost_flops;
   const std::atomic<bool>& interrupted = watch_interrupts();

@@ -91,6 +91,7 @@ ExitCode run_suites(Arguments arguments) {
   RunOptions& options = arguments.options;
   options.installation = this_installation();
   options.plugins = arguments.suites.plugins;
+  options.python = arguments.suites.python;
   options.device = arguments.suites.device;
   options.max_cost_flops = arguments.suites.max_cost_flops;
   options.commit_id = arguments.commit ? *arguments.commit : current_commit();

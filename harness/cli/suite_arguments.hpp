@@ -14,6 +14,7 @@ struct SuiteArguments {
   std::vector<std::string> suites;  // files
   Selection selection;
   std::vector<PluginOverride> plugins;
+  std::string python;
   std::string device = RunOptions{}.device;
   std::optional<double> max_cost_flops;
 };

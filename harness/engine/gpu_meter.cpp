@@ -9,6 +9,7 @@
 
 #include "engine/clock.hpp"
 #include "engine/gpu_clock_watch.hpp"
+#include "engine/noted_memory.hpp"
 #include "stats/drift.hpp"
 #include "stats/summary.hpp"
 
@@ -219,6 +220,8 @@ void GpuMeter::device_time(const Request& request, Block& block) {
 
 void GpuMeter::account(const Request&, MeasurementRecord& record) {
   for (int i = 0; i < kWarmUpCalls; ++i) whole_call_ns();
+  calls_.prepare();
+  const std::optional<NotedMemory> before = noted_memory();
   std::int64_t peak = 0, kept = 0;
   for (RecordedCall& call : recorded(kAccountedCalls, Recorded::everything, nullptr)) {
     peak = std::max(peak, call.peak_allocated_bytes);
@@ -227,6 +230,12 @@ void GpuMeter::account(const Request&, MeasurementRecord& record) {
   }
   peak_bytes_ = peak;
   growth_bytes_ = std::max<std::int64_t>(0, kept / (kAccountedCalls - 1));
+  calls_.prepare();
+  if (const std::optional<NotedMemory> after = noted_memory(); before && after) {  // an allocator that takes from the driver in advance
+    peak_bytes_ = after->peak_bytes - after->held_bytes;
+    growth_bytes_ = std::max(*growth_bytes_, (after->held_bytes - before->held_bytes) / kAccountedCalls);
+    memory_source_ = "allocator";
+  }
   record.counted = true;
   record.capturable = capture_into(nullptr);
 }
@@ -235,7 +244,7 @@ void GpuMeter::add_memory(Memory& memory) const {
   if (!peak_bytes_) return;
   memory.peak_bytes = memory.peak_bytes.value_or(0) + *peak_bytes_;
   memory.growth_bytes = growth_bytes_;
-  memory.source = "cupti";
+  memory.source = memory_source_;
 }
 
 // Captures one call; whether that worked. With `graph` the caller owns what is put there.

@@ -36,6 +36,7 @@ class GpuMeter final : public Meter {
   Event before_ = make_event(), after_ = make_event();
   StreamHold hold_;
   std::optional<std::int64_t> peak_bytes_, growth_bytes_;  // of the calls that were accounted for
+  const char* memory_source_ = "cupti";
 };
 
 }  // namespace attn

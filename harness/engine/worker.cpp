@@ -15,6 +15,7 @@
 #include "engine/device.hpp"
 #include "engine/device_self_test.hpp"
 #include "engine/field_libraries.hpp"
+#include "engine/noted_memory.hpp"
 #include "engine/numerics.hpp"
 #include "engine/trial.hpp"
 
@@ -27,31 +28,34 @@ std::map<std::string, LibraryVersion>& noted_libraries() {
   return libraries;
 }
 
+void* the_stream = nullptr;
+
+// Of the process as it is now: libraries load others when they are first used.
+std::map<std::string, LibraryVersion> libraries_now(const Device& device) {
+  std::map<std::string, LibraryVersion> libraries = device.environment().libraries;
+  for (auto& [name, library] : field_libraries()) libraries.insert_or_assign(name, std::move(library));
+  for (const auto& [name, library] : noted_libraries()) libraries.insert_or_assign(name, library);
+  return libraries;
+}
+
 constexpr const char* kEngineVersion = "attn-regress engine " ATTN_VERSION;
 
-// Lines of a descriptor.
-class LineReader {
- public:
-  explicit LineReader(int descriptor) : descriptor_(descriptor) {}
-  std::optional<std::string> next() {
-    for (;;) {
-      if (const auto end = buffer_.find('\n'); end != std::string::npos) {
-        std::string line = buffer_.substr(0, end);
-        buffer_.erase(0, end + 1);
-        return line;
-      }
-      char chunk[65536];
-      const ssize_t n = read(descriptor_, chunk, sizeof chunk);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return std::nullopt;
-      buffer_.append(chunk, static_cast<std::size_t>(n));
-    }
-  }
+// What the parent sends instead of a request; and what attn_worker returns then.
+constexpr const char* kRenew = R"({"renew":true})";
+constexpr int kRenewed = 2;
 
- private:
-  int descriptor_;
-  std::string buffer_;
-};
+// A line of a descriptor, without the newline. Not a byte more is read: what follows may be for the next process.
+std::optional<std::string> next_line(int descriptor) {
+  std::string line;
+  for (;;) {
+    char byte = 0;
+    const ssize_t n = read(descriptor, &byte, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return std::nullopt;
+    if (byte == '\n') return line;
+    line += byte;
+  }
+}
 
 std::optional<std::string> self_test(const std::string& what) {
   if (what == "reference") return reference_self_test();
@@ -63,8 +67,7 @@ std::optional<std::string> self_test(const std::string& what) {
 int serve(const attn_backend_list* list, int in_fd, int out_fd) {
   RecordWriter write(out_fd);
   EnvironmentRecord first;
-  LineReader requests(in_fd);
-  const auto opening = requests.next();
+  const auto opening = next_line(in_fd);
   if (!opening) return 0;
   Opening wanted;
   from_json(parse_json(*opening, "opening"), wanted, "opening");
@@ -80,15 +83,15 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
   }
   first.environment = device->environment();
   first.environment.engine = kEngineVersion;
-  for (auto& [name, library] : field_libraries()) first.environment.libraries.insert_or_assign(name, std::move(library));
-  for (const auto& [name, library] : noted_libraries()) first.environment.libraries.insert_or_assign(name, library);
+  first.environment.libraries = libraries_now(*device);
+  the_stream = device->stream();
   const std::string fault = list_fault(list);
   for (std::uint32_t i = 0; fault.empty() && i < list->count; ++i)
     if (table_fault(list->backends[i]).empty()) first.backends.push_back(backend_facts(*list->backends[i]));
   write(first);
 
-  auto known = device->environment().libraries;
-  while (const auto line = requests.next()) {
+  while (const auto line = next_line(in_fd)) {
+    if (*line == kRenew) return kRenewed;
     Request request;
     from_json(parse_json(*line, "request"), request, "request");
     MeasurementRecord record;
@@ -96,9 +99,8 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
     record.status = Status::unsupported;
     record.reason = fault;
     if (fault.empty()) record = run_trial(*list, request, *device, write);
-    if (device->environment().libraries != known) {  // an instrument was loaded on the way
-      known = device->environment().libraries;
-      for (const auto& [name, library] : known) first.environment.libraries.insert_or_assign(name, library);
+    if (auto now = libraries_now(*device); now != first.environment.libraries) {
+      first.environment.libraries = std::move(now);
       write(first);
     }
     write(record);
@@ -111,6 +113,10 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
 }  // namespace attn
 
 void attn_note_library(const char* name, const char* version, const char* path) { attn::noted_libraries().insert_or_assign(name, attn::LibraryVersion{version, path}); }
+
+void attn_note_memory(std::int64_t held_bytes, std::int64_t peak_bytes) { attn::noted_memory() = attn::NotedMemory{held_bytes, peak_bytes}; }
+
+void* attn_stream(void) { return attn::the_stream; }
 
 int attn_worker(const attn_backend_list* backends, int in_fd, int out_fd) {
   std::signal(SIGPIPE, SIG_IGN);

@@ -8,7 +8,15 @@ extern "C" {
 // Adds a library to the worker's environment: its name, version and where it was loaded from. Before attn_worker.
 ATTN_EXPORT void attn_note_library(const char* name, const char* version, const char* path);
 
-// Answers requests (one JSON line each on `in_fd`) with records (one JSON line each on `out_fd`) until `in_fd` ends. Returns 0, or 1 when the parent is gone.
+// What the allocator of the worker's host holds now, and the most that it held since it said so last. A backend's `rest` says it, where device memory comes
+// from such an allocator (torch's): CUPTI sees only what that one takes from the driver.
+ATTN_EXPORT void attn_note_memory(int64_t held_bytes, int64_t peak_bytes);
+
+// The stream of every call that attn_worker makes, for what a backend's `open` enqueues itself; null on a CPU and before attn_worker.
+ATTN_EXPORT void* attn_stream(void);
+
+// Answers requests (one JSON line each on `in_fd`) with records (one JSON line each on `out_fd`) until `in_fd` ends. Returns 0, 1 when the parent is gone,
+// or 2 when the parent wants another process with the same code in it, which finds its own lines on `in_fd`.
 // A list that cannot be used answers every request as unsupported, with the reason.
 ATTN_EXPORT int attn_worker(const attn_backend_list* backends, int in_fd, int out_fd);
 

@@ -1,10 +1,13 @@
-"""Says in a line what Python backends would find in an interpreter: `INTERPRETER about.py`. Exit code 1: not what they need."""
+"""Says in a line what Python backends would find in an interpreter: `INTERPRETER about.py`. Exit code 3: not what they need."""
 
 import importlib
 import platform
 import sys
 
 from attn_regress.arrays import LIBRARIES, OLDEST, mend
+
+
+LACKING = 3  # no code that an interpreter ends with by itself
 
 
 def main():
@@ -21,7 +24,7 @@ def main():
     elif not found:
         text += f": {mend('one')}"
     print(" ".join(text.split()))
-    return 0 if found and sys.version_info >= OLDEST else 1
+    return 0 if found and sys.version_info >= OLDEST else LACKING
 
 
 if __name__ == "__main__":

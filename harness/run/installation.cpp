@@ -6,23 +6,37 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include "base/error.hpp"
-#include "run/worker_process.hpp"
+#include "run/worker_pool.hpp"
 
 namespace attn {
 namespace {
 
-// FNV-1a over the file's bytes (Fowler, Noll, Vo); empty when it cannot be read.
-std::string fingerprint_of(const std::string& file) {
+// Sorted; of a folder and those below it.
+std::vector<std::string> python_files(const std::string& folder) {
+  std::vector<std::string> files;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return "";  // a pipe or a device may never end
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return "";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error))
+    if (entry.path().extension() == ".py") files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  return files;
+}
+
+// FNV-1a (Fowler, Noll, Vo) over the bytes of a file, or of the Python files of a folder; empty when there is nothing to be read.
+std::string fingerprint_of(const std::string& place) {
+  std::error_code error;
+  const std::vector<std::string> files = std::filesystem::is_directory(place, error) ? python_files(place) : std::vector{place};
   std::uint64_t hash = 0xcbf29ce484222325ull;
-  char chunk[65536];
-  while (in.read(chunk, sizeof chunk), in.gcount() > 0)
-    for (std::streamsize i = 0; i < in.gcount(); ++i) hash = (hash ^ static_cast<unsigned char>(chunk[i])) * 0x100000001b3ull;
+  for (const std::string& file : files) {
+    if (!std::filesystem::is_regular_file(file, error)) return "";  // a pipe or a device may never end
+    std::ifstream in(file, std::ios::binary);
+    if (!in) return "";
+    char chunk[65536];
+    while (in.read(chunk, sizeof chunk), in.gcount() > 0)
+      for (std::streamsize i = 0; i < in.gcount(); ++i) hash = (hash ^ static_cast<unsigned char>(chunk[i])) * 0x100000001b3ull;
+  }
   return fmt::format("{:016x}", hash);
 }
 
@@ -44,18 +58,32 @@ std::string default_interpreter() {
 
 std::vector<std::string> worker_command(const Installation& installation, const BackendCode& code) {
   if (code.file.empty()) return {installation.executable, "worker"};
-  if (code.python_class.empty()) return {installation.executable, "worker", "--plugin", code.file};
-  return {code.interpreter, installation.python + "/worker.py", "--engine", installation.engine, "--backend", code.file, "--class", code.python_class};
+  if (code.interpreter.empty()) return {installation.executable, "worker", "--plugin", code.file};
+  std::vector<std::string> command{code.interpreter, installation.python + "/worker.py", "--engine", installation.engine, "--backend", code.file};
+  if (!code.python_class.empty()) command.insert(command.end(), {"--class", code.python_class});
+  return command;
+}
+
+std::string shipped_folder(const Installation& installation) { return installation.python + "/attn_regress/backends"; }
+
+std::set<std::string> shipped_backends(const Installation& installation) {
+  std::set<std::string> names;
+  for (const std::string& file : python_files(shipped_folder(installation))) {
+    std::string name = std::filesystem::path(file).lexically_relative(shipped_folder(installation)).replace_extension().string();
+    std::ranges::replace(name, '/', '.');
+    names.insert(name);
+  }
+  return names;
 }
 
 namespace {
 
-PluginFacts describe(const Installation& installation, const BackendCode& code, const std::string& device, std::chrono::nanoseconds patience,
-                     const std::atomic<bool>& interrupted) {
+PluginFacts describe(WorkerPool& workers, const BackendCode& code, const std::string& device, std::chrono::nanoseconds patience) {
   PluginFacts facts;
   facts.code = code;
   std::error_code ignored;
-  if (!code.file.empty() && !std::filesystem::is_regular_file(code.file, ignored)) {
+  const bool shipped = !code.interpreter.empty() && code.python_class.empty();
+  if (!code.file.empty() && !shipped && !std::filesystem::is_regular_file(code.file, ignored)) {
     facts.fault.emplace();
     // A plugin may be built on other machines only; a Python file that is not there is a mistake of the suite's, like a class that is not in it.
     facts.fault->status = code.python_class.empty() ? Status::unsupported : Status::failed;
@@ -64,37 +92,38 @@ PluginFacts describe(const Installation& installation, const BackendCode& code, 
   }
   facts.fingerprint = fingerprint_of(code.file);
   try {
-    Worker worker(worker_command(installation, code), device, {patience, patience}, interrupted);
-    facts.fault = worker.fault();
+    std::unique_ptr<Worker> worker = workers.take(code, device, {patience, patience});
+    facts.fault = worker->fault();
     if (facts.fault && facts.fault->status == Status::crashed && !code.interpreter.empty()) facts.fault->reason += fmt::format(" by the interpreter {}", code.interpreter);
-    facts.environment = worker.facts().environment;
-    facts.backends = worker.facts().backends;
+    facts.environment = worker->facts().environment;
+    facts.backends = worker->facts().backends;
+    workers.give_back(code, std::move(worker));
   } catch (const Error& error) {
     if (code.interpreter.empty()) throw;
     facts.fault.emplace();
     facts.fault->status = Status::unsupported;
-    facts.fault->reason = std::string(error.what()) + ": interpreter: of the suite's entry names another Python";
+    facts.fault->reason = std::string(error.what()) + ": --python, or interpreter: of the suite's entry, names another Python";
   }
   return facts;
 }
 
 }  // namespace
 
-PluginFacts describe_plugin(const Installation& installation, const BackendCode& code, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
-  return describe(installation, code, "cpu", patience, interrupted);
-}
+PluginFacts describe_plugin(WorkerPool& workers, const BackendCode& code, std::chrono::nanoseconds patience) { return describe(workers, code, "cpu", patience); }
 PluginFacts describe_device(const Installation& installation, const std::string& device, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
-  return describe(installation, {}, device, patience, interrupted);
+  WorkerPool workers(installation, interrupted);
+  return describe(workers, {}, device, patience);
 }
 
 std::vector<PluginFacts> builtin_plugins(const Installation& installation, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {
+  WorkerPool workers(installation, interrupted);
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(installation.backends, error))
     if (entry.path().extension() == ".so") files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   std::vector<PluginFacts> plugins;
-  for (const std::string& file : files) plugins.push_back(describe_plugin(installation, {file, "", ""}, patience, interrupted));
+  for (const std::string& file : files) plugins.push_back(describe_plugin(workers, {file, "", ""}, patience));
   return plugins;
 }
 

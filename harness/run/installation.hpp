@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "core/suite.hpp"
 
 namespace attn {
+
+class WorkerPool;
 
 struct Installation {
   std::string executable;  // attn-regress itself: it is also the native worker
@@ -22,11 +25,11 @@ struct Installation {
 // By the path of the running executable: <prefix>/bin/attn-regress. Build tree and installed tree have the same layout.
 Installation this_installation();
 
-// Where a backend's code is: a native plugin, or a class in a Python file with the interpreter that runs it.
+// Where a backend's code is: a native plugin, or a class in a Python file with the interpreter that runs it, or the folder of the shipped Python backends.
 struct BackendCode {
   std::string file;          // absolute path; empty = none
-  std::string python_class;  // empty for a native plugin
-  std::string interpreter;
+  std::string python_class;  // empty for a native plugin and for the shipped ones
+  std::string interpreter;   // empty for a native plugin
   auto operator<=>(const BackendCode&) const = default;
 };
 
@@ -35,6 +38,10 @@ std::string default_interpreter();
 
 // The command line of a worker that serves `code` (none: no backends at all).
 std::vector<std::string> worker_command(const Installation& installation, const BackendCode& code);
+
+// The Python backends that come with the tree: torch/naive.py in the folder is torch.naive.
+std::string shipped_folder(const Installation& installation);
+std::set<std::string> shipped_backends(const Installation& installation);
 
 // One plugin or Python class as a worker saw it. `fault` says what became of a worker that never came up: unsupported, crashed, timed_out, failed, and why.
 struct PluginFacts {
@@ -46,7 +53,7 @@ struct PluginFacts {
 };
 
 // Loads `code` in a worker process and asks what it holds, without touching a GPU.
-PluginFacts describe_plugin(const Installation& installation, const BackendCode& code, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
+PluginFacts describe_plugin(WorkerPool& workers, const BackendCode& code, std::chrono::nanoseconds patience);
 // The engine alone on a device ("auto", "cpu", "cuda:N"): its environment, or why there is none.
 PluginFacts describe_device(const Installation& installation, const std::string& device, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted);
 // Every built-in plugin, by file name.

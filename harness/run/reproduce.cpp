@@ -40,6 +40,7 @@ std::string reproduce_command(const Suite& suite, const Trial& trial, const RunO
   for (const PluginOverride& override : options.plugins)
     if (std::ranges::find(backends, override.backend) != backends.end())
       command += " --plugin " + shell_quoted(override.backend + "=" + override.file + (override.name_in_file.empty() ? "" : ":" + override.name_in_file));
+  if (!options.python.empty()) command += " --python " + shell_quoted(options.python);
   if (options.device != RunOptions{}.device) command += " --device " + shell_quoted(options.device);
   if (options.gates != RunOptions{}.gates) {
     std::string gates;

@@ -6,8 +6,17 @@
 #include "base/error.hpp"
 
 namespace attn {
+namespace {
 
-BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted) {
+// A command is looked up on PATH; a path is relative to the working directory.
+std::string interpreter_of(const RunOptions& options) {
+  if (options.python.empty()) return default_interpreter();
+  return options.python.find('/') == std::string::npos ? options.python : std::filesystem::absolute(options.python).string();
+}
+
+}  // namespace
+
+BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted), workers_(options.installation, interrupted), shipped_(shipped_backends(options.installation)) {
   if (options.device != kAllDevices) {
     add_target(options.device);
   } else {
@@ -39,7 +48,7 @@ void BackendResolver::add_target(const std::string& device) {
 
 const PluginFacts& BackendResolver::facts(const BackendCode& code) {
   const auto found = plugins_.find(code);
-  return found != plugins_.end() ? found->second : plugins_.emplace(code, describe_plugin(options_.installation, code, options_.prepare_timeout, interrupted_)).first->second;
+  return found != plugins_.end() ? found->second : plugins_.emplace(code, describe_plugin(workers_, code, options_.prepare_timeout)).first->second;
 }
 
 // The name inside the file: the one asked for, else the key's own, else the only one there is for the device.
@@ -65,13 +74,15 @@ ResolvedBackend BackendResolver::resolve(const BackendSpec& spec, DeviceType dev
   if (!spec.python.empty()) {
     const std::size_t colon = spec.python.rfind(':');
     const BackendCode code{std::filesystem::absolute(spec.python.substr(0, colon)).string(), spec.python.substr(colon + 1),
-                           spec.interpreter.empty() ? default_interpreter() : spec.interpreter};
+                           spec.interpreter.empty() ? interpreter_of(options_) : spec.interpreter};
     return {code, code.python_class, ""};
   }
   if (const auto found = builtin_.find({device, spec.name}); found != builtin_.end()) return {found->second, spec.name, ""};
+  if (shipped_.contains(spec.name)) return {{shipped_folder(options_.installation), "", interpreter_of(options_)}, spec.name, ""};
   std::string names;
   for (const auto& [key, plugin] : builtin_)
     if (key.first == device && !key.second.starts_with("control.") && !key.second.starts_with("planted.")) names += (names.empty() ? "" : ", ") + key.second;
+  for (const std::string& name : shipped_) names += (names.empty() ? "" : ", ") + name;
   return {{}, "", fmt::format("no backend of that name for a {}; there are: {}", device == DeviceType::cuda ? "GPU" : "CPU", names.empty() ? "none" : names)};
 }
 

@@ -2,11 +2,13 @@
 // From a trial's backend entry to the code and the name inside it that will run.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "run/installation.hpp"
 #include "run/run.hpp"
+#include "run/worker_pool.hpp"
 
 namespace attn {
 
@@ -33,6 +35,7 @@ class BackendResolver {
   ResolvedBackend resolve(const BackendSpec& spec, DeviceType device);
   // What is known of a backend's code; described when first asked for.
   const PluginFacts& facts(const BackendCode& code);
+  WorkerPool& workers() { return workers_; }
 
  private:
   void add_target(const std::string& device);
@@ -40,6 +43,8 @@ class BackendResolver {
 
   const RunOptions& options_;
   const std::atomic<bool>& interrupted_;
+  WorkerPool workers_;
+  std::set<std::string> shipped_;  // names of the Python backends that come with the tree
   std::vector<Target> targets_;
   std::map<BackendCode, PluginFacts> plugins_;
   std::map<std::pair<DeviceType, std::string>, BackendCode> builtin_;  // by kind of device and backend name

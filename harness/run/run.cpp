@@ -178,7 +178,7 @@ class Run {
           continue;
         }
         if (!fault && (!worker || !worker->alive())) {
-          worker = std::make_unique<Worker>(worker_command(options_.installation, code), device, Deadlines{options_.timeout, options_.prepare_timeout}, interrupted_);
+          worker = resolver_.workers().take(code, device, {options_.timeout, options_.prepare_timeout});
           fault = worker->fault();
         }
         TrialAnswer answer;
@@ -190,8 +190,8 @@ class Run {
           answer.record.status = support.status;
           answer.record.reason = support.reason;
         }
-        if (worker && worker->facts().environment.libraries.contains("cupti"))
-          environments_[job->environment].libraries["cupti"] = worker->facts().environment.libraries.at("cupti");
+        if (worker)
+          for (const auto& [name, library] : worker->facts().environment.libraries) environments_[job->environment].libraries.insert_or_assign(name, library);
         take(*job, answer, whole, round);
         if (answer.record.status != Status::ok || round + 1 == requests.size()) {
           ended.insert(job);
@@ -199,6 +199,7 @@ class Run {
         }
       }
     }
+    resolver_.workers().give_back(code, std::move(worker));
   }
 
   // The times of one process are one block, in however many requests they came.

@@ -29,6 +29,7 @@ struct RunOptions {
   Installation installation;
   std::string device = "auto";  // "auto" (a GPU when there is one), "cpu", "cuda", "cuda:N", or kAllDevices: the CPU and the first GPU
   std::vector<PluginOverride> plugins;
+  std::string python;           // interpreter of Python backends that name none; empty: that of $VIRTUAL_ENV, else python3
   std::set<Gate> gates{Gate::numerics, Gate::kernels, Gate::copies, Gate::kernel_path, Gate::latency, Gate::memory};
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);           // of one phase of a trial
   std::chrono::nanoseconds prepare_timeout = std::chrono::minutes(10);   // of loading a plugin and of `open`

@@ -47,7 +47,7 @@ std::vector<TrialSupport> supports(const std::vector<Trial>& trials, const RunOp
     }
     std::unique_ptr<Worker>& worker = workers[backend.code];
     if (!worker || (!worker->alive() && !worker->fault()))
-      worker = std::make_unique<Worker>(worker_command(options.installation, backend.code), target.name, Deadlines{options.timeout, options.prepare_timeout}, interrupted);
+      worker = resolver.workers().take(backend.code, target.name, {options.timeout, options.prepare_timeout});
     const MeasurementRecord record = worker->fault() ? *worker->fault() : worker->run(support_request(trial, backend.name_in_file), [](Phase) {}).record;
     answer = support_of(record, too_costly(trial.value, target.environment.device, options));
   }

@@ -20,6 +20,21 @@ std::string seconds_text(std::chrono::nanoseconds time) { return fmt::format("{:
 
 Worker::Worker(const std::vector<std::string>& command, const std::string& device, const Deadlines& deadlines, const std::atomic<bool>& interrupted)
     : deadlines_(deadlines), interrupted_(interrupted), child_(command) {
+  open(device);
+}
+
+void Worker::renew() { child_.send(R"({"renew":true})"); }
+
+bool Worker::reopen(const std::string& device, const Deadlines& deadlines) {
+  deadlines_ = deadlines;
+  child_.take_output();
+  open(device);
+  if (!fault_ || fault_->status != Status::crashed) return true;
+  fault_.reset();
+  return false;
+}
+
+void Worker::open(const std::string& device) {
   Opening opening;
   opening.device = device;
   child_.send(dump_line(to_json(opening)));

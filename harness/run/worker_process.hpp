@@ -29,6 +29,11 @@ class Worker {
   // Starts the worker on a device ("cpu", "cuda:N", "auto") and waits for its environment. Check `fault()` afterwards.
   Worker(const std::vector<std::string>& command, const std::string& device, const Deadlines& deadlines, const std::atomic<bool>& interrupted);
 
+  // For workers that keep a process aside in which their code is loaded and nothing was done yet: ends the one that answers, and its hold on the device.
+  void renew();
+  // After `renew`: as the constructor, with another process of that kind. False when there is none to be had and the worker is over.
+  bool reopen(const std::string& device, const Deadlines& deadlines);
+
   // Set when the worker came to nothing: it died, hung or spoke nonsense before its first record. The record's status says which.
   const std::optional<MeasurementRecord>& fault() const { return fault_; }
   const EnvironmentRecord& facts() const { return facts_; }
@@ -40,6 +45,7 @@ class Worker {
  private:
   // Waits for one record until the deadline, which was `patience` away when it was set; on anything else ends the worker and fills `why` instead.
   std::optional<Record> next(std::chrono::nanoseconds patience, ChildProcess::Clock::time_point deadline, const std::string& during, MeasurementRecord& why);
+  void open(const std::string& device);
   void end(MeasurementRecord& why, Status status, const std::string& reason);
 
   Deadlines deadlines_;

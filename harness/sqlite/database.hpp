@@ -15,7 +15,7 @@ namespace attn {
 
 // What to do about a file whose content makes no sense.
 inline constexpr const char* kMendOfDamage =
-    "put a copy in its place, or move it away and a new one is made (`sqlite3 FILE .recover` saves what can be read)";
+    "put a copy in its place, or move it away and a new one is made (`sqlite3 FILE .recover | sqlite3 NEW` saves what can be read)";
 
 enum class OpenMode { read_only, read_write, create };
 

@@ -10,6 +10,7 @@ void RunRecorder::unless_failed(const Body& body) {
   try {
     body();
   } catch (const Error& error) {
+    if (error.fault() == Fault::internal) throw;
     fault_ = error.what();
   }
 }

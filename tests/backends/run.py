@@ -3,7 +3,7 @@
     run.py PROGRAM PLUGINS [--sources FOLDER] [--device cpu|cuda] [--python INTERPRETER] [--jobs N] [--keep FOLDER] [--edges SUITE] [NAME...]
 
 FOLDER holds the backends' sources (*.cc, *.cu) and their suites/; default is this one. With --device cuda and no GPU nothing is run: exit code 77, skipped.
-With --python the backends are the classes `Mutant` of FOLDER/python/*.py, run by an interpreter that has NumPy.
+With --python the backends are the classes `Mutant` of FOLDER/python/*.py, run by an interpreter that has NumPy, and on a GPU torch.
 
 What must come of a backend stands in its own first lines, one `// expect:` (in Python `# expect:`) a line, words as a shell splits them:
 
@@ -111,6 +111,8 @@ class Setting:
             text = text.replace("plugin: ./mutant.so", f"python: ./mutant.py:Mutant, interpreter: {options.python}")
             shutil.copyfile(source, self.folder / "mutant.py")
             shutil.copyfile(source.with_name("by_definition.py"), self.folder / "by_definition.py")
+            if self.device == "cpu":  # under its own name a library of the working folder would be found by others
+                shutil.copyfile(options.plugins / "python" / "libcuda.so.1", self.folder / "stub_driver.so")
         else:
             shutil.copyfile(plugin if how == "suite" else options.plugins / "good.so", self.folder / "mutant.so")
         shutil.copyfile(options.plugins / "good.so", self.folder / "good.so")

@@ -257,8 +257,9 @@ TEST(Planted, PathIsMathUnderAnotherName) {
 // Nanoseconds of each operation and of the whole call, the fastest of several calls.
 struct Clocked {
   using Clock = std::chrono::steady_clock;
-  explicit Clocked(const char* name, std::vector<const char*> options = {}) {
-    Problem problem({.heads = 2, .seq_q = 256, .seq_kv = 512, .head_dim = 16, .mask = Mask::causal, .lse = false});
+  static constexpr Spec kPrefill{.heads = 2, .seq_q = 256, .seq_kv = 512, .head_dim = 16, .mask = Mask::causal, .lse = false};
+  explicit Clocked(const char* name, std::vector<const char*> options = {}, const Spec& spec = kPrefill) {
+    Problem problem(spec);
     Session session(need("planted", name), problem, std::move(options), 1);
     attn_ops ops{sizeof(attn_ops), 0, this, nullptr, nullptr};
     ops.begin = [](void* self, std::int32_t, const char* operation, std::uint64_t) {
@@ -294,6 +295,18 @@ TEST(Planted, SlowDoublesTheCallInTheSoftmaxAlone) {
   EXPECT_GT(ratio(slow.softmax, plain.softmax), 2.0);
   EXPECT_GT(ratio(slower.call, slow.call), 1.5);
   EXPECT_LT(ratio(slower.rest, plain.rest), 2.0);
+}
+
+// Rows of few keys, where a sweep's start is most of it; long rows; decoding.
+TEST(Planted, SlowIsOfTheCallsOrderInEveryShape) {
+  NEED_PLUGIN("planted", "planted.slow");
+  for (const Spec& spec : {Spec{.heads = 4, .seq_q = 512, .seq_kv = 16, .head_dim = 64, .lse = false}, Spec{.heads = 2, .seq_q = 64, .seq_kv = 2048, .head_dim = 64, .lse = false},
+                           Spec{.heads = 8, .heads_kv = 2, .seq_q = 1, .seq_kv = 4096, .head_dim = 64, .lse = false}}) {
+    SCOPED_TRACE(to_string(spec));
+    const Clocked plain("planted.slow", {"extra", "0%"}, spec), slow("planted.slow", {}, spec);
+    EXPECT_GT(ratio(slow.call, plain.call), 1.3);
+    EXPECT_LT(ratio(slow.call, plain.call), 5.0);
+  }
 }
 
 // Processes that do nothing but compute, three to a core.

@@ -4,7 +4,8 @@ import sys
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, sizeof
 
 ABI_VERSION = 1
-DEVICE_CPU = 1
+DEVICE_CPU, DEVICE_CUDA = 1, 2
+DEVICES = {"cpu": DEVICE_CPU, "cuda": DEVICE_CUDA}
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 FORWARD, BACKWARD = 0, 1
 CALL_ALL, CALL_FORWARD, CALL_BACKWARD = 0, 1, 2

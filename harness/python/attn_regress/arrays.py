@@ -1,6 +1,15 @@
 """The harness's tensors as arrays of the user's library, and results as the harness's outputs; nothing is copied in either direction.
 
-numpy_arrays and torch_arrays have VERSION, view(tensor), and Output(name, tensor) with give(array).
+numpy_arrays and torch_arrays have:
+
+    VERSION, DEVICES        of the library; kinds of device that its arrays may lie on
+    OUT_OF_MEMORY           exceptions that say so
+    lacks(device_type)      why this copy of the library cannot use such a device; None when it can
+    begin(device, stream)   makes the harness's device and stream the library's current ones; of attn_device_facts
+    view(tensor)            an input
+    Output(name, tensor)    an output; give(array) points it at an array
+    memory()                bytes that the library's allocator holds, and the most since it was asked last; None where the engine sees all memory itself
+    end()                   gives back what is held for later
 """
 
 import importlib
@@ -14,12 +23,11 @@ LIBRARIES = ("torch", "numpy")
 def mend(lacking=None):
     """What to do about an interpreter that lacks a library, or is too old."""
     install = f"install {lacking} there, or " if lacking else ""
-    return f"{install}name another Python (`interpreter:` of the suite's entry, or VIRTUAL_ENV)"
+    return f"{install}name another Python (--python, `interpreter:` of the suite's entry, or VIRTUAL_ENV)"
 
 
-def library_of(class_):
-    """The module for a backend's class: what its attribute `arrays` names, else the first of LIBRARIES that the interpreter has."""
-    wanted = getattr(class_, "arrays", None)
+def library_of(wanted=None):
+    """The module for the library of that name, else for the first of LIBRARIES that the interpreter has."""
     if wanted is not None and wanted not in LIBRARIES:
         raise ValueError(f"arrays is {wanted!r}; allowed are: {', '.join(LIBRARIES)}")
     for name in [wanted] if wanted else LIBRARIES:

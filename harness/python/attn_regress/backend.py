@@ -7,8 +7,7 @@ import traceback
 from types import SimpleNamespace
 
 from . import abi
-from .arrays import library_of
-from .errors import Unsupported, told
+from .errors import Unsupported, out_of_memory, told
 from .problem import problem_of
 
 INPUTS = ("q", "k", "v", "mask", "alibi", "lengths_q", "lengths_kv", "starts_q", "starts_kv", "page_table", "dout")
@@ -33,55 +32,60 @@ class Session:
         if pass_ == abi.BACKWARD and not apart:
             raise Unsupported("a backward pass alone needs {'forward': function, 'backward': function} of prepare")
         if pass_ == abi.FORWARD:
-            parts = [(functions[0], ("o",))]
-        elif apart:
-            parts = [(functions[0], ("o",)), (functions[1], GRADIENTS)]
+            names = [("o",)]
         else:
-            parts = [(functions[0], ("o",) + GRADIENTS)]
-        # Of each kind of call: its functions, and the outputs that each of them gives.
+            names = [("o",), GRADIENTS] if apart else [("o",) + GRADIENTS]
+        # A function, the outputs that it gives and where they go, and what it returned last.
+        parts = [[function, given, [outputs[name].give for name in given], None] for function, given in zip(functions, names)]
         self._parts = {abi.CALL_ALL: parts, abi.CALL_FORWARD: parts[:1], abi.CALL_BACKWARD: parts[1:]}
-        self._outputs = outputs
-        self._given = {}
+        self.calls = 0  # that went well
 
     def run(self, pass_):
         """Runs the functions of a call and points the harness's outputs at what they returned, which lives until the next call."""
-        for function, names in self._parts[pass_]:
+        for part in self._parts[pass_]:
+            function, names, gives, _ = part
             result = function()
-            if not isinstance(result, dict):
-                result = self._named(result, names)
-            for name in names:
-                if name not in result:
-                    raise ValueError(f"the call returned no {name}; wanted are {', '.join(names)}")
-                self._outputs[name].give(result[name])
-            self._given[names] = result
+            if len(gives) == 1 and not isinstance(result, dict):
+                gives[0](result)
+            else:
+                named = result if isinstance(result, dict) else self._named(result, names)
+                for name, give in zip(names, gives):
+                    if name not in named:
+                        raise ValueError(f"the call returned no {name}; wanted are {', '.join(names)}")
+                    give(named[name])
+            part[3] = result
+        self.calls += 1
 
     @staticmethod
     def _named(result, names):
-        if len(names) == 1:
-            return {names[0]: result}
         if not isinstance(result, (tuple, list)) or len(result) != len(names):
             raise TypeError(f"the call returned {type(result).__name__}; wanted are {', '.join(names)} in a dict or in this order")
         return dict(zip(names, result))
 
 
 class Backend:
-    """`class_`, defined in `file`, under the name that the harness knows it by."""
+    """A Python class under the name that the harness knows it by: a table for each kind of device that it is for."""
 
-    def __init__(self, class_, file, name):
-        self._class, self._file = class_, file
-        self._arrays = library_of(class_)
+    def __init__(self, name, load, file, arrays, devices, engine):
+        """`load` gives the class, which `file` defines; it is first called when a question comes that only the class can answer."""
+        self._load, self._file, self._arrays, self._engine = load, file, arrays, engine
         self._sessions, self._count = {}, 0
-        gc.disable()
         # A Python class says in `supports` what it cannot do: the bits promise everything but a log-sum-exp.
-        self.table = abi.attn_backend(ctypes.sizeof(abi.attn_backend), abi.DEVICE_CPU, name.encode(), self._arrays.VERSION.encode(), abi.CAN_LSE - 1,
-                                      abi.FLAG_OWNS_OUTPUT, None, abi.Supports(self._supports), abi.Open(self._open), abi.Run(self._run),
-                                      abi.Close(self._close), 0, None, abi.Rest(self._rest))
+        functions = (abi.Supports(self._supports), abi.Open(self._open), abi.Run(self._run), abi.Close(self._close))
+        self.tables = [abi.attn_backend(ctypes.sizeof(abi.attn_backend), abi.DEVICES[device], name.encode(), arrays.VERSION.encode(), abi.CAN_LSE - 1,
+                                        abi.FLAG_OWNS_OUTPUT, None, *functions, 0, None, abi.Rest(self._rest)) for device in devices]
 
-    def _refused(self, error, why):
+    def _refused(self, error, why, session=None):
         """The status of an exception, and its text where the harness reads it. Raises nothing, whatever the exception does when it is looked at."""
         status = abi.UNSUPPORTED if isinstance(error, Unsupported) else abi.FAILED
         try:
-            text = str(error) if status == abi.UNSUPPORTED else told(error, self._file)
+            if isinstance(error, self._arrays.OUT_OF_MEMORY):
+                # Too large from the start is a limit of the backend's; later on it is a fault.
+                calls = session.calls if session else 0
+                status = abi.FAILED if calls else abi.UNSUPPORTED
+                text = out_of_memory(error, calls)
+            else:
+                text = str(error) if status == abi.UNSUPPORTED else told(error, self._file)
         except BaseException:
             status, text = abi.FAILED, f"an exception of type {type(error).__name__} that cannot be printed"
         if status == abi.FAILED:
@@ -93,7 +97,10 @@ class Backend:
     def _supports(self, _, problem, device, support, why):
         try:
             support.contents.workspace_bytes = 0  # Python allocates for itself
-            backend = self._class()
+            lacks = self._arrays.lacks(device.contents.device_type)
+            if lacks:
+                raise Unsupported(lacks)
+            backend = self._load()()
             reason = backend.supports(problem_of(problem.contents, device.contents, {})) if hasattr(backend, "supports") else None
             if not isinstance(reason, (str, type(None))):
                 raise TypeError(f"supports returned {type(reason).__name__}; wanted is None, or the reason why not")
@@ -105,13 +112,14 @@ class Backend:
 
     def _open(self, _, problem, tensors, device, options, state, why):
         try:
+            self._arrays.begin(device.contents, self._engine.attn_stream())
             table = options.contents
             chosen = {table.keys[i].decode(): table.values[i].decode() for i in range(table.count)}
             p = problem_of(problem.contents, device.contents, chosen)
             given = {name: tensor.contents for name in INPUTS + ("o",) + GRADIENTS if (tensor := getattr(tensors.contents, name))}
             t = SimpleNamespace(**{name: self._arrays.view(given[name]) if name in given else None for name in INPUTS})
             outputs = {name: self._arrays.Output(name, tensor) for name, tensor in given.items() if name not in INPUTS}
-            session = Session(self._class().prepare(p, t), getattr(problem.contents, "pass"), outputs)
+            session = Session(self._load()().prepare(p, t), getattr(problem.contents, "pass"), outputs)
             gc.collect()
             gc.freeze()  # what lives now needs no look in every collection
             self._count += 1
@@ -119,18 +127,23 @@ class Backend:
             state[0] = self._count
             return abi.OK
         except BaseException as error:
-            return self._refused(error, why)
+            status = self._refused(error, why)
+        self._tidy()  # after the exception is gone, and with it the frames that hold arrays
+        return status
 
     def _run(self, state, call, why):
         try:
             self._sessions[state].run(getattr(call.contents, "pass"))
             return abi.OK
         except BaseException as error:
-            return self._refused(error, why)
+            return self._refused(error, why, self._sessions[state])
 
     def _rest(self, _):
         try:
             gc.collect()  # it is switched off inside calls, whose time it would be in
+            memory = self._arrays.memory()
+            if memory:
+                self._engine.attn_note_memory(*memory)
         except BaseException as error:
             print_traceback(error)
 
@@ -138,6 +151,17 @@ class Backend:
         try:
             del self._sessions[state]
             gc.unfreeze()
+        except BaseException as error:
+            print_traceback(error)
+        self._tidy()
+
+    def _tidy(self):
+        """Leaves nothing of a case to the next one."""
+        try:
+            dynamo = sys.modules.get("torch._dynamo")
+            if dynamo:
+                dynamo.reset()
             gc.collect()
+            self._arrays.end()
         except BaseException as error:
             print_traceback(error)

@@ -14,3 +14,11 @@ def told(error, file):
     places = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == file]
     where = f" ({os.path.basename(file)}:{places[-1].lineno} in {places[-1].name})" if places else ""
     return (text or type(error).__name__) + where
+
+
+def out_of_memory(error, calls):
+    """An exception that says that memory ran out, after so many calls that went well, with the mend."""
+    text = " ".join(str(error).split()).partition(" is free.")  # torch goes on with its allocator's settings
+    text = text[0] + text[1] or type(error).__name__
+    mend = f"{calls} calls went well before: memory grows from call to call" if calls else "take a smaller case, or a device with more memory"
+    return f"out of memory: {text.rstrip('.')}; {mend}"

@@ -7,9 +7,27 @@ import numpy
 from .errors import Unsupported
 
 VERSION = "numpy " + numpy.__version__
+DEVICES = ("cpu",)
+OUT_OF_MEMORY = (MemoryError,)
 
 # By DLPack's code and bits.
 _DTYPES = {(0, 32): numpy.int32, (1, 8): numpy.uint8, (2, 16): numpy.float16, (2, 32): numpy.float32, (6, 8): numpy.bool_}
+
+
+def lacks(_device_type):
+    return None
+
+
+def begin(_device, _stream):
+    pass
+
+
+def memory():
+    return None
+
+
+def end():
+    pass
 
 
 def dtype_of(tensor):

@@ -1,4 +1,4 @@
-"""arrays.py for torch, on a CPU, by DLPack."""
+"""arrays.py for torch: tensors by DLPack, on a CPU or a GPU."""
 
 import ctypes
 
@@ -6,9 +6,12 @@ import torch
 import torch.utils.dlpack
 
 from . import abi
+from .arrays import mend
 from .errors import Unsupported
 
 VERSION = "torch " + torch.__version__
+DEVICES = ("cpu", "cuda")
+OUT_OF_MEMORY = (torch.cuda.OutOfMemoryError, MemoryError)
 
 # By DLPack's code and bits.
 _DTYPES = {(0, 32): torch.int32, (2, 16): torch.float16, (2, 32): torch.float32, (4, 16): torch.bfloat16, (6, 8): torch.bool}
@@ -22,6 +25,35 @@ _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 # Never freed: torch reads a tensor's deleter when the last tensor that shares its memory dies, whenever that is.
 _managed = []
+_streams = {}  # torch's name for the harness's stream, by device; made once
+
+
+def lacks(device_type):
+    if device_type == abi.DEVICE_CUDA and torch.version.cuda is None:
+        return f"torch {torch.__version__} is built without CUDA: {mend('one with it')}"
+    return None
+
+
+def begin(device, stream):
+    if device.device_type != abi.DEVICE_CUDA:
+        return
+    if device.device_id not in _streams:
+        _streams[device.device_id] = torch.cuda.ExternalStream(stream, device=torch.device("cuda", device.device_id))
+    torch.cuda.set_device(device.device_id)
+    torch.cuda.set_stream(_streams[device.device_id])
+
+
+def memory():
+    if not torch.cuda.is_initialized():
+        return None
+    held, peak = torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    return held, peak
+
+
+def end():
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()  # the harness takes its tensors from the driver
 
 
 def dtype_of(tensor):
@@ -42,26 +74,28 @@ class Output:
     """An output of the harness that may lie in a tensor of the backend's."""
 
     def __init__(self, name, tensor):
-        self._name, self._tensor, self._dtype, self._shape = name, tensor, dtype_of(tensor), tuple(tensor.shape[:tensor.ndim])
-        self._strides = tuple(tensor.strides[:tensor.ndim])
+        self._name, self._tensor, self._dtype = name, tensor, dtype_of(tensor)
+        self._shape, self._strides, self._moved = torch.Size(tensor.shape[:tensor.ndim]), tuple(tensor.strides[:tensor.ndim]), False
+        # As Tensor.get_device says it: -1 = the CPU.
+        self._device = tensor.device.device_id if tensor.device.device_type == abi.DEVICE_CUDA else -1
 
     def give(self, array):
         """Points the output at `array`, wherever it lies."""
-        self._check(array)
+        if not isinstance(array, torch.Tensor) or array.shape != self._shape or array.dtype is not self._dtype or array.get_device() != self._device:
+            self._refuse(array)
         tensor, strides = self._tensor, array.stride()
         tensor.data = array.data_ptr()
-        tensor.byte_offset = 0
-        if strides != self._strides:
+        if strides != self._strides or self._moved:
+            self._moved = True  # what the harness has set right again need not be the stride of the next one
             for axis, stride in enumerate(strides):
                 if self._shape[axis] > 1:  # the stride of a single element says nothing
                     tensor.strides[axis] = stride
 
-    def _check(self, array):
+    def _refuse(self, array):
         if not isinstance(array, torch.Tensor):
             raise TypeError(f"{self._name} is of type {type(array).__name__}; wanted is a torch tensor")
         if array.shape != self._shape:
-            raise ValueError(f"{self._name} has shape {tuple(array.shape)}; wanted is {self._shape}")
-        if array.dtype != self._dtype:
+            raise ValueError(f"{self._name} has shape {tuple(array.shape)}; wanted is {tuple(self._shape)}")
+        if array.dtype is not self._dtype:
             raise TypeError(f"{self._name} is {array.dtype}; wanted is {self._dtype}")
-        if array.device.type != "cpu":
-            raise ValueError(f"{self._name} lies on {array.device}; wanted is the CPU")
+        raise ValueError(f"{self._name} lies on {array.device}; wanted is {'the CPU' if self._device < 0 else f'cuda:{self._device}'}")

@@ -16,13 +16,14 @@ TEST(Reproduce, RunsJustThatRow) {
   EXPECT_EQ(reproduce_command(suite, trial, options),
             "attn-regress run 'suites/my suite.yaml' --filter '^a\\+b/c:fp32/b1/h1/q1\\.k1/d64$' --backend naive");
   options.plugins = {{"naive", "./lib.so", "planted.copy"}, {"other", "./x.so", ""}};
+  options.python = "/venv/bin/python";
   options.gates = {Gate::copies, Gate::kernels};
   options.rules_file = "r.yaml";
   options.baseline_directory = "base lines";
   options.max_cost_flops = 50e9;
   options.timeout = std::chrono::seconds(5);
   options.seed = 3;
-  EXPECT_THAT(reproduce_command(suite, trial, options), testing::EndsWith("--backend naive --plugin naive=./lib.so:planted.copy --gates kernels,copies --rules r.yaml --baseline 'base lines' --max-cost 50000000000FLOP --timeout 5000ms --seed 3"));
+  EXPECT_THAT(reproduce_command(suite, trial, options), testing::EndsWith("--backend naive --plugin naive=./lib.so:planted.copy --python /venv/bin/python --gates kernels,copies --rules r.yaml --baseline 'base lines' --max-cost 50000000000FLOP --timeout 5000ms --seed 3"));
 }
 
 TEST(Reproduce, RunsTheRowsThatItIsComparedWithToo) {

@@ -49,6 +49,20 @@ TEST(Worker, GivesPhasesBlocksAndTheClosingRecord) {
   EXPECT_TRUE((*worker).alive());
 }
 
+TEST(Worker, BeginsAgainWhereAnotherProcessIsKept) {
+  const std::string again = kAwait + "[ \"$request\" = '{\"renew\":true}' ] || exit 1; read opening <&3; ";
+  ScriptedWorker worker(again + say(EnvironmentRecord{}) + kAwait + say(StartedRecord{7, Phase::open}) + say(StartedRecord{7, Phase::numerics}) + closing() + "read more <&3");
+  (*worker).renew();
+  EXPECT_TRUE((*worker).reopen("cpu", {300ms, 300ms}));
+  EXPECT_EQ(worker.run().record.status, Status::ok);
+
+  ScriptedWorker over(kAwait + "exit 2");
+  (*over).renew();
+  EXPECT_FALSE((*over).reopen("cpu", {300ms, 300ms}));
+  EXPECT_FALSE((*over).fault());
+  EXPECT_FALSE((*over).alive());
+}
+
 TEST(Worker, NamesSignalAndPhaseOfACrashAndKeepsWhatItPrinted) {
   ScriptedWorker worker(kAwait + say(StartedRecord{7, Phase::accounting}) + "echo last words; kill -SEGV $$");
   const TrialAnswer answer = worker.run();

@@ -204,6 +204,20 @@ TEST(History, StoresNothingOfAMeasurementThatFailsHalfway) {
   for (const char* table : {"measurements", "kernels", "blocks", "times", "raw_calls"}) EXPECT_EQ(count(file, table), 0) << table;
 }
 
+// --- While a run goes on ---
+
+// A full disk ends the recording alone (tests/suites/full_disk.py); what only a mistake of ours can cause must not be told as one.
+TEST(RunRecorder, LetsAFaultOfTheProgramThrough) {
+  test::Folder folder;
+  const auto file = folder / "h.db";
+  History history(file);
+  const RunResult run = test::sample_run("r1", "2026-01-01T00:00:00Z", 1);
+  RunRecorder recorder(history, run);
+  Database(file.string(), OpenMode::read_write).exec("CREATE TRIGGER broken BEFORE INSERT ON measurements BEGIN SELECT raise(ABORT, 'a bug'); END");
+  const auto measured = [&] { recorder.trial_measured(run.rows[0].trial, run.rows[0].measurement, run.environments.at(run.rows[0].environment)); };
+  EXPECT_THAT(error_of(measured), HasSubstr("a bug"));
+}
+
 // --- The file itself ---
 
 TEST(HistoryFile, IsMarkedAsOurs) {

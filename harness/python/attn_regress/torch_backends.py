@@ -1,0 +1,122 @@
+"""What the shipped PyTorch backends share: what of a problem they say no to, the keys that it hides, and calls with gradients by autograd."""
+
+import re
+import warnings
+
+import torch
+
+from .errors import Unsupported
+
+# What any function over a matrix of scores, or with a mask of them, can do.
+MASKED = frozenset({"fp32", "fp16", "bf16", "gqa", "head_dim_v", "causal", "top_left", "bottom_right", "window", "scale", "bool mask", "additive mask", "lengths",
+                    "backward", "deterministic", "strides"})
+# How torch says that something cannot be done, where it has no exception of its own for it.
+_REFUSALS = re.compile(r"No available kernel|No viable backend|does not have a deterministic implementation|cuDNN Frontend error|No valid execution plans|not support|is not deterministic because",
+                       re.IGNORECASE)
+
+
+def lacks(p, can):
+    """Why a backend that can do that much says no; None when it does not."""
+    more = p.needs - can
+    return "cannot do: " + ", ".join(sorted(more)) if more else None
+
+
+def distances(p, t):
+    """From key j to the own key of row i: (seq_q, seq_kv), or (batch, 1, seq_q, seq_kv) where it is not the same in every sequence."""
+    device = t.q.device
+    rows, keys = torch.arange(p.seq_q, device=device)[:, None], torch.arange(p.seq_kv, device=device)
+    if p.alignment != "bottom_right":
+        return rows - keys
+    offset = p.seq_kv - p.seq_q
+    if "lengths" in p.needs:
+        offset = _lengths(p, t, "kv") - _lengths(p, t, "q")
+    return rows - keys + offset
+
+
+def hidden_keys(p, t):
+    """What causal, window and lengths hide: bool, broadcasts to the scores; None when every key is visible in every row."""
+    hidden = torch.zeros((p.seq_q, p.seq_kv), dtype=torch.bool, device=t.q.device)
+    away = distances(p, t)
+    if p.causal:
+        hidden = hidden | (away < 0)
+    if p.window_left >= 0:
+        hidden = hidden | (away > p.window_left)
+    if p.window_right >= 0:
+        hidden = hidden | (away < -p.window_right)
+    if "lengths" in p.needs:
+        hidden = hidden | (torch.arange(p.seq_kv, device=t.q.device) >= _lengths(p, t, "kv"))
+    return hidden if bool(hidden.any()) else None
+
+
+def _lengths(p, t, which):
+    lengths = getattr(t, "lengths_" + which, None)
+    if lengths is None:
+        return p.seq_q if which == "q" else p.seq_kv
+    return lengths[:, None, None, None]
+
+
+def calls(p, t, forward, compiles=False, may_refuse=True):
+    """What `prepare` returns: `forward(q, k, v)`, and its gradients apart where they are asked for. What compiles on its first call makes it here, where that
+    counts as preparing. `may_refuse`: what torch cannot do is unsupported; else it has failed."""
+    torch.use_deterministic_algorithms(p.deterministic)
+    guarded = _Refusing if may_refuse else (lambda function: function)
+    forward = guarded(_seeded(p, t, forward) if p.dropout else forward)
+    made = _with_gradients(t, forward, guarded) if p.backward else lambda: forward(t.q, t.k, t.v)
+    if compiles:
+        for call in made.values() if p.backward else [made]:
+            call()
+    return made
+
+
+def _with_gradients(t, forward, guarded):
+    inputs = [x.detach().requires_grad_() for x in (t.q, t.k, t.v)]
+    kept = []  # the output with its graph
+
+    def with_graph():
+        kept.clear()  # two graphs would hold twice the memory
+        kept.append(forward(*inputs))
+        return kept[0].detach()
+
+    gradients = guarded(lambda: torch.autograd.grad(kept[0], inputs, t.dout, retain_graph=True))  # a backward pass alone is called again and again
+    return {"forward": with_graph, "backward": gradients}
+
+
+def _seeded(p, t, forward):
+    """Every call drops the same weights, those of the case's seed."""
+    generator = torch.cuda.default_generators[t.q.device.index] if t.q.is_cuda else torch.default_generator
+
+    def with_seed(q, k, v):
+        generator.manual_seed(p.dropout_seed)
+        return forward(q, k, v)
+
+    return with_seed
+
+
+class _Refusing:
+    """A function whose first call may find that torch has no way to do it; torch says why in warnings."""
+
+    def __init__(self, function):
+        self._function, self._call = function, self._first
+
+    def __call__(self, *arguments):
+        return self._call(*arguments)
+
+    def _first(self, *arguments):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                result = self._function(*arguments)
+            except torch.cuda.OutOfMemoryError:
+                raise
+            except (RuntimeError, NotImplementedError) as error:
+                if not _REFUSALS.search(str(error)):
+                    raise
+                raise Unsupported(_reasons([str(each.message) for each in said] + [str(error)])) from None
+        self._call = self._function
+        return result
+
+
+def _reasons(texts):
+    """torch's words without the places in its own source, each once."""
+    texts = [" ".join(re.sub(r"\(Triggered internally at.*?\)\.?", "", text.partition("\n")[0]).split()) for text in texts]
+    return "; ".join(dict.fromkeys(text for text in texts if text)).replace(":; ", ": ")

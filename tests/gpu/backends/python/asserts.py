@@ -1,0 +1,11 @@
+# An index out of bounds: the device asserts, and the process is lost to CUDA.
+# expect: suite=python status="failed|crashed"
+import by_definition
+import torch
+
+
+class Mutant(by_definition.Mutant):
+    def call(self):
+        q = self.t.q
+        q.new_zeros(4)[torch.full((1,), 9, device=q.device)]
+        return super().call()
