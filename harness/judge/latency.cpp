@@ -6,13 +6,12 @@
 
 #include "accounting/difference.hpp"
 #include "core/units.hpp"
+#include "judge/device_times.hpp"
 #include "stats/drift.hpp"
 #include "stats/summary.hpp"
 
 namespace attn {
 namespace {
-
-constexpr std::size_t kConfirmingBlocks = 3;  // of the new side: nobody fails on fewer, unless the parent may not measure that many
 
 struct Sample {
   const char* name;
@@ -86,11 +85,6 @@ std::string clock_text(const JudgeInput& input) {
   for (const Block& block : input.measurement->blocks)
     if (!block.throttle.empty()) return text + fmt::format(" ({})", block.throttle);
   return text;
-}
-
-std::string ratio_text(const Interval& ratio) {
-  if (!std::isfinite(ratio.high)) return fmt::format("{:.3g}x", ratio.estimate);
-  return fmt::format("{:.3g}x ({:.3g}x to {:.3g}x)", ratio.estimate, ratio.low, ratio.high);
 }
 
 std::string percent(double part) { return fmt::format("{:.3g}%", part * 100); }
