@@ -50,4 +50,18 @@ const SuiteCase* smaller_case(const Case& value, SizeAxis axis, const std::vecto
   return found;
 }
 
+const std::vector<std::vector<std::int64_t Case::*>>& sweep_directions() {
+  static const std::vector<std::vector<std::int64_t Case::*>> all{
+      {&Case::seq_q, &Case::seq_kv}, {&Case::seq_q},    {&Case::seq_kv},
+      {&Case::heads, &Case::heads_kv}, {&Case::heads},  {&Case::heads_kv},
+      {&Case::head_dim, &Case::head_dim_v}, {&Case::head_dim}, {&Case::head_dim_v},
+      {&Case::batch},                {&Case::page_size}};
+  return all;
+}
+
+std::string moved_case_id(Case value, const std::vector<std::int64_t Case::*>& sizes, std::int64_t by) {
+  for (const auto size : sizes) value.*size += by;
+  return case_id(value);
+}
+
 }  // namespace attn

@@ -14,6 +14,11 @@ std::int64_t size_of(const Case& value, SizeAxis axis);
 // The same text for cases that differ in that size alone.
 std::string size_family(const Case& value, SizeAxis axis);
 
+// The sizes that a sweep `{sweep: around N}` may move, alone or together.
+const std::vector<std::vector<std::int64_t Case::*>>& sweep_directions();
+// The id of the case that has these sizes larger by `by`.
+std::string moved_case_id(Case value, const std::vector<std::int64_t Case::*>& sizes, std::int64_t by);
+
 // Two sizes closer than this say little: a tile or a page more would look like a steep slope.
 inline constexpr std::int64_t kSizesApart = 2;
 

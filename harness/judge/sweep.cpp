@@ -5,28 +5,15 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "core/size_family.hpp"
 #include "core/units.hpp"
 #include "stats/summary.hpp"
 
 namespace attn {
 namespace {
 
-using Size = std::int64_t Case::*;
-
-// Sizes that a sweep may move, alone or together.
-const std::vector<std::vector<Size>>& directions() {
-  static const std::vector<std::vector<Size>> all{
-      {&Case::seq_q, &Case::seq_kv}, {&Case::seq_q},    {&Case::seq_kv},
-      {&Case::heads, &Case::heads_kv}, {&Case::heads},  {&Case::heads_kv},
-      {&Case::head_dim, &Case::head_dim_v}, {&Case::head_dim}, {&Case::head_dim_v},
-      {&Case::batch},                {&Case::page_size}};
-  return all;
-}
-
-std::string key(const SweepRow& row, const std::vector<Size>& sizes, std::int64_t by) {
-  Case moved = row.value;
-  for (const Size size : sizes) moved.*size += by;
-  return row.series + '\n' + case_id(moved);
+std::string key(const SweepRow& row, const std::vector<std::int64_t Case::*>& sizes, std::int64_t by) {
+  return row.series + '\n' + moved_case_id(row.value, sizes, by);
 }
 
 // Why the three cannot be compared; empty when they can.
@@ -43,7 +30,7 @@ std::vector<std::vector<Neighbours>> sweep_neighbours(const std::vector<SweepRow
   for (std::size_t i = 0; i < rows.size(); ++i) by_key.emplace(key(rows[i], {}, 0), i);
   std::vector<std::vector<Neighbours>> neighbours(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
-    for (const std::vector<Size>& sizes : directions()) {
+    for (const auto& sizes : sweep_directions()) {
       const auto before = by_key.find(key(rows[i], sizes, -1)), after = by_key.find(key(rows[i], sizes, 1));
       if (before != by_key.end() && after != by_key.end()) neighbours[i].push_back({before->second, after->second});
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <set>
 
 #include "core/size_family.hpp"
 #include "suite/quantity.hpp"
@@ -94,6 +95,20 @@ MemorySlope read_memory_slope(const Node& node, const Selector& where, const Sui
   return slope;
 }
 
+// Refused when no row that the expectation selects lies between two others.
+double read_smooth(const Node& node, const Selector& where, const Suite& suite) {
+  std::set<std::string> ids;
+  for (const SuiteCase& each : suite.cases) ids.insert(case_id(each.value));
+  const auto between = [&](const SuiteCase* each) {
+    return std::ranges::any_of(sweep_directions(), [&](const auto& sizes) {
+      return ids.contains(moved_case_id(each->value, sizes, -1)) && ids.contains(moved_case_id(each->value, sizes, 1));
+    });
+  };
+  if (std::ranges::none_of(selected_cases(where, suite), between))
+    refuse(node, "no selected case has a neighbour on either side, one smaller and one larger in a size; write a sweep, such as seq: {sweep: around 1024}");
+  return read_ratio(node);
+}
+
 TimeRatio read_time_ratio(const Node& node, const Selector& where, const Suite& suite) {
   const MapReader map(node, "time_ratio", {"to", "at_most"});
   WordList known;
@@ -126,7 +141,7 @@ Expectation read_expectation(const Node& node, const Suite& suite) {
   if (const Node* path = map.optional("kernel_path")) expectation.kernel_path = read_kernel_path(*path);
   if (const Node* no = map.optional("no")) expectation.no = read_classes(*no);
   if (const Node* supported = map.optional("supported")) expectation.supported = read_boolean(*supported);
-  if (const Node* smooth = map.optional("smooth")) expectation.smooth = read_ratio(*smooth);
+  if (const Node* smooth = map.optional("smooth")) expectation.smooth = read_smooth(*smooth, expectation.where, suite);
   if (const Node* slope = map.optional("memory_slope")) expectation.memory_slope = read_memory_slope(*slope, expectation.where, suite);
   if (const Node* ratio = map.optional("time_ratio")) expectation.time_ratio = read_time_ratio(*ratio, expectation.where, suite);
   return expectation;

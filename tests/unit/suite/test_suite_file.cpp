@@ -106,7 +106,7 @@ TEST(Gates, RefuseBareNumbersAndNonsense) {
 }
 
 TEST(Expectations, KeepTheirPlaceAndBounds) {
-  const Suite suite = with("expect:\n  - {backend: [naive, flash], cases: ^x, device: cuda, arch: cuda.sm90, version: {torch: \">=2.11, <3\"}, kernels: 5, copies: 0..2, copy_bytes: 1KiB..4096, memsets: 1.., kernel_path: [fused, math], supported: true, smooth: 15%, launches: 1, synchronisations: 0, allocations: 0..2, capturable: false}\n");
+  const Suite suite = with("expect:\n  - {backend: [naive, flash], cases: ^x, device: cuda, arch: cuda.sm90, version: {torch: \">=2.11, <3\"}, kernels: 5, copies: 0..2, copy_bytes: 1KiB..4096, memsets: 1.., kernel_path: [fused, math], supported: true, launches: 1, synchronisations: 0, allocations: 0..2, capturable: false}\n");
   ASSERT_EQ(suite.expectations.size(), 1u);
   const Expectation& e = suite.expectations[0];
   EXPECT_EQ(e.place, (Place{"s.yaml", 12, 5}));
@@ -125,7 +125,6 @@ TEST(Expectations, KeepTheirPlaceAndBounds) {
   EXPECT_EQ(e.memsets->high, std::nullopt);
   EXPECT_THAT(e.kernel_path, ElementsAre(KernelPath::flash2, KernelPath::flash3, KernelPath::flash4, KernelPath::cudnn, KernelPath::efficient, KernelPath::flex, KernelPath::math));
   EXPECT_EQ(e.supported, true);
-  EXPECT_EQ(e.smooth, 0.15);
   ASSERT_TRUE(e.launches && e.synchronisations && e.allocations);
   EXPECT_EQ(e.launches->high, 1);
   EXPECT_EQ(e.synchronisations->high, 0);
@@ -146,6 +145,13 @@ TEST(Expectations, NameClassesOfOperations) {
 // The suite of these tests with a list of lengths.
 Suite with_lengths(const std::string& seq, const std::string& rest) { return parse_suite(suite_text(kNoSeq + "seq: " + seq + "\n", rest), "s.yaml"); }
 std::string message_with_lengths(const std::string& seq, const std::string& rest) { return message_of(suite_text(kNoSeq + "seq: " + seq + "\n", rest)); }
+
+TEST(Expectations, HoldASweepToBeSmoothWhereThereIsOne) {
+  const auto smooth = [](const char* lengths) { return message_with_lengths(lengths, "expect: [{smooth: 15%}]\n"); };
+  EXPECT_EQ(with_lengths("{sweep: around 64}", "expect: [{smooth: 15%}]\n").expectations[0].smooth, 0.15);
+  EXPECT_EQ(with_lengths("[15, 16, 17, 64]", "expect: [{smooth: 15%}]\n").expectations[0].smooth, 0.15);
+  for (const char* lengths : {"64", "[63, 64]", "[62, 64, 66]"}) EXPECT_THAT(smooth(lengths), HasSubstr("no selected case has a neighbour on either side")) << lengths;
+}
 
 TEST(Expectations, FollowMemoryAlongASize) {
   const Suite suite = with_lengths("[64, 128]", "expect: [{backend: flash, memory_slope: {over: seq, at_most: 1.1}}]\n");
