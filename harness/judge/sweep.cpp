@@ -6,13 +6,10 @@
 #include <map>
 
 #include "core/units.hpp"
-#include "judge/latency.hpp"
 #include "stats/summary.hpp"
 
 namespace attn {
 namespace {
-
-constexpr std::size_t kConfirmingBlocks = 3;  // of each of the three rows: nobody fails on fewer, unless the parent may not measure that many
 
 using Size = std::int64_t Case::*;
 
@@ -32,23 +29,11 @@ std::string key(const SweepRow& row, const std::vector<Size>& sizes, std::int64_
   return row.series + '\n' + case_id(moved);
 }
 
-std::vector<double> device_times(const Measurement& m) { return times(m.blocks, &Block::device_ns); }
-
 // Why the three cannot be compared; empty when they can.
 std::string obstacle(const Measurement& middle, const SweepPair& beside) {
   for (const Measurement* row : {beside.before, beside.after})
     if (row->status != Status::ok) return fmt::format("{} beside it is {}", row->case_id, word(row->status));
-  std::optional<Instrument> instrument;
-  for (const Measurement* row : {&middle, beside.before, beside.after}) {
-    if (device_times(*row).empty()) return "device_ns was not measured";
-    for (const Block& block : row->blocks) {
-      if (!block.device_ns) continue;
-      if (instrument && *instrument != block.instrument)
-        return fmt::format("instrument {} here, {} beside it: numbers of two instruments are not compared", word(*instrument), word(block.instrument));
-      instrument = block.instrument;
-    }
-  }
-  return "";
+  return incomparable(middle, {beside.before, beside.after});
 }
 
 }  // namespace
@@ -65,23 +50,19 @@ std::vector<std::vector<Neighbours>> sweep_neighbours(const std::vector<SweepRow
   return neighbours;
 }
 
-SmoothJudgement judge_smooth(const Measurement& middle, const SweepPair& beside, double limit, std::size_t max_blocks) {
-  SmoothJudgement result;
+TimesJudgement judge_smooth(const Measurement& middle, const SweepPair& beside, double limit, std::size_t max_blocks) {
+  TimesJudgement result;
   if (result.message = obstacle(middle, beside); !result.message.empty()) return result;
   const std::vector<double> now = device_times(middle), before = device_times(*beside.before), after = device_times(*beside.after);
-  const std::vector<double>& slower = median(before) < median(after) ? after : before;
-  const double here = median(now), there = median(slower), allowed = 1 + limit;
-  double step = 0;
-  for (const Block& block : middle.blocks)
-    if (block.device_ns) step = instrument_step(block.instrument);
-  const Interval ratio = result.ratio = widened(ratio_interval(now, slower), here, there, step);
+  const Interval ratio = result.ratio = device_ratio(middle, median(before) < median(after) ? after : before);
+  const double allowed = 1 + limit;
   if (ratio.estimate <= allowed) {
     result.outcome = Outcome::pass;
     return result;
   }
   const std::size_t blocks = std::min({now.size(), before.size(), after.size()});
   const bool last = middle.blocks.size() >= max_blocks;
-  result.message = fmt::format("device_ns {} between {} and {} of its neighbours in size, {:.3g}x of the slower one", duration_text(here),
+  result.message = fmt::format("device_ns {} between {} and {} of its neighbours in size, {:.3g}x of the slower one", duration_text(median(now)),
                                duration_text(median(before)), duration_text(median(after)), ratio.estimate);
   if (std::isfinite(ratio.high)) result.message += fmt::format(" ({:.3g}x to {:.3g}x)", ratio.low, ratio.high);
   if (ratio.low > allowed && blocks >= std::min(kConfirmingBlocks, max_blocks)) {
@@ -100,22 +81,10 @@ bool judge_sweep(const JudgeInput& input, Verdict& verdict) {
   for (const Expectation& expectation : input.expectations) {
     if (!expectation.smooth) continue;
     for (const SweepPair& beside : input.beside) {
-      const SmoothJudgement judgement = input.latency_blocked.empty() ? judge_smooth(*input.measurement, beside, *expectation.smooth, input.max_blocks)
-                                                                      : SmoothJudgement{.outcome = {}, .ratio = {}, .message = input.latency_blocked};
+      const TimesJudgement judgement = input.latency_blocked.empty() ? judge_smooth(*input.measurement, beside, *expectation.smooth, input.max_blocks)
+                                                                     : TimesJudgement{.outcome = {}, .ratio = {}, .message = input.latency_blocked};
       open |= judgement.open;
-      if (!judgement.outcome) verdict.not_judged.push_back("smooth: " + judgement.message);
-      if (!judgement.outcome || *judgement.outcome == Outcome::pass) continue;
-      Finding finding;
-      finding.gate = Gate::latency;
-      finding.metric = "device_ns";
-      finding.outcome = *judgement.outcome;
-      finding.message = judgement.message;
-      finding.ratio = judgement.ratio.estimate;
-      finding.low = judgement.ratio.low;
-      if (std::isfinite(judgement.ratio.high)) finding.high = judgement.ratio.high;
-      finding.threshold = 1 + *expectation.smooth;
-      finding.line = expectation.place.line;
-      verdict.findings.push_back(std::move(finding));
+      add_judgement(judgement, "smooth", 1 + *expectation.smooth, expectation, verdict);
     }
   }
   return open;
