@@ -11,8 +11,9 @@ import re
 import subprocess
 import sys
 
-ID = re.compile(r"(?:^|\s)([\w.+/-]+:(?:fp32|fp16|bf16|fp8_e4m3|fp8_e5m2)/b\d\S*)")
-# Arguments that the head of an id holds or that a reader of its parts would not see; each is tried on the id's parts.
+from supported import HEADING
+
+# Arguments that the head of an id holds.
 SHAPES = {
     "16 bits": lambda parts: parts["dtype"] in ("fp16", "bf16"),
     "gqa": lambda parts: "." in parts["h"],
@@ -69,7 +70,7 @@ def main():
     options = parser.parse_args()
     command = [options.program, "list", options.suite, "--device", "cpu", "--color", "never"] + ([f"--filter={options.filter}"] if options.filter else [])
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    cases = {case: arguments(case) for case in ID.findall(done.stdout)}
+    cases = {heading[1]: arguments(heading[1]) for heading in map(HEADING.match, done.stdout.splitlines()) if heading}
     if done.returncode != 0 or not cases:
         sys.exit(f"{options.suite}: exit code {done.returncode}, {len(cases)} cases read: {done.stderr[-2000:]}")
     met = {frozenset(pair) for found in cases.values() for pair in itertools.combinations(found, 2)}
