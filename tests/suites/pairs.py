@@ -30,10 +30,10 @@ IGNORED = {"cache"}  # of no argument of the backend
 ONE_FIELD = "two values of one field"
 SQUARE = "packed_qkv is one tensor: as many queries as keys, of one size and dtype, not in pages and not strided"
 CACHE = "pages are a cache for decoding, without gradients"
+ONE_OF = (("causal", "bool mask", "additive mask"), ("causal", "mask by head"), [f"layout={name}" for name in LAYOUTS], ("align=top_left", "align=bottom_right"),
+          ("dead=nan", "dead=mean"), ("pass=backward", "pass=forward_backward"), ("seq_q < seq_kv", "seq_q > seq_kv"))
 CANNOT = {
-    **{frozenset(pair): ONE_FIELD for values in (("causal", "bool mask", "additive mask"), ("causal", "mask by head"), [f"layout={name}" for name in LAYOUTS], ("align=top_left", "align=bottom_right"),
-                                                 ("dead=nan", "dead=mean"), ("pass=backward", "pass=forward_backward"), ("seq_q < seq_kv", "seq_q > seq_kv"))
-       for pair in itertools.combinations(values, 2)},
+    **{frozenset(pair): ONE_FIELD for values in ONE_OF for pair in itertools.combinations(values, 2)},
     **{frozenset(("layout=packed_qkv", other)): SQUARE for other in ("seq_q < seq_kv", "seq_q > seq_kv", "head_dim_v", "kv", "page", "page_order=shuffled", "strides")},
     **{frozenset((paged, other)): CACHE for paged in ("page", "page_order=shuffled") for other in ("pass=backward", "pass=forward_backward", "grad")},
     frozenset(("dropout", "dead=mean")): "dropout of the mean of a dead row has no second witness: flash does not write it",
