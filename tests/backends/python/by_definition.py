@@ -73,8 +73,8 @@ class Mutant:
             visible = visible & (distances <= p.window_left)
         if p.window_right >= 0:
             visible = visible & (distances >= -p.window_right)
-        if p.mask == "tensor" and self.t.mask.dtype == bool:
-            visible = visible & self.t.mask
+        if p.mask == "tensor":
+            visible = visible & (self.t.mask if self.t.mask.dtype == bool else self.t.mask > -numpy.inf)
         return visible
 
     def dead_weights(self):
