@@ -2,8 +2,11 @@
 
     full_disk.py PROGRAM SUITE
 """
+import json
 import pathlib
+import re
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -22,8 +25,12 @@ def main():
     program, suite = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        history = folder / "history.db"
         whole = run(program, suite, folder, "^ramp:.*scale=0/")
-        done = run(program, suite, folder, "^(tiles|masks|inputs)", (folder / "history.db").stat().st_size + ENOUGH_FOR_NO_RUN)
+        done = run(program, suite, folder, "^(tiles|masks|inputs)", history.stat().st_size + ENOUGH_FOR_NO_RUN)
+        measured = len(json.loads((folder / "out.json").read_text())["rows"])
+        with sqlite3.connect(history) as database:
+            kept = database.execute("SELECT count(*) FROM measurements WHERE run_id = (SELECT run_id FROM runs ORDER BY started_at DESC LIMIT 1)").fetchone()[0]
     said = done.stdout + done.stderr
     faults = [f"exit code {whole.returncode} with room"] if whole.returncode != 0 else []
     if done.returncode != 4:
@@ -31,8 +38,11 @@ def main():
     for text in ("tiles:fp32/b1/h1/q1.k1/d16", "warning: the run is not stored as a whole: ", "history.db: ", "exit 4: the run could not be stored as a whole"):
         if text not in said:
             faults.append(f"not said: {text!r}")
-    if " kept in " in said:
-        faults.append("said to be kept")
+    wanted = f"{kept} of {measured} rows of run "
+    if not re.search(rf"^{wanted}\S+ kept in {re.escape(str(history))}$", said, re.MULTILINE):
+        faults.append(f"not said: {wanted!r}")
+    if not 0 < kept < measured:
+        faults.append("the room was for none or for all")
     sys.exit("\n".join(faults + [said[-3000:]]) if faults else 0)
 
 
