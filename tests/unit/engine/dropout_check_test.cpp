@@ -150,6 +150,7 @@ class Rows {
         scatter += moved, scatter_squares += moved * moved;
       }
       expected.noise.push_back(std::sqrt(noise));
+      expected.lse.push_back(0);
       expected.visible.push_back(std::count_if(weights_[r].begin(), weights_[r].end(), [](double weight) { return weight > 0; }));
       expected.scatter.push_back(scatter);
       expected.scatter_squares.push_back(scatter_squares);
