@@ -6,8 +6,8 @@
 // A block of keys arrives in stages (flash_stages.cuh), pieces of k and then of v; the next one is copied while the present one is multiplied. 16-bit types are
 // multiplied on tensor cores, fp32 and mixed types by FMA (flash_products.cuh). It shares no kernel with chain.cu, only the rules of which keys a row sees
 // (gpu_rows.cuh) and where they lie (rows.hpp), for which the reference alone bears witness.
-// @FIGURES@
-// Loses: nothing is split over the keys, so decoding leaves most of the card idle; no TMA, no wgmma; two blocks of four warps on an SM.
+// On an H200, bf16: B8 H16 S1024 D64 causal 245 us, naive_inplace 573; B1 H32.8 S4096 D128 causal 804 us (171 TFLOP/s), naive_inplace 2.19 ms.
+// Loses: nothing is split over the keys, so decoding leaves most of the card idle (B1 H32.8, 8192 keys: 345 us, naive_inplace 28); no TMA, no wgmma; two blocks of four warps on an SM.
 
 #include "dropout.hpp"
 #include "flash_products.cuh"

@@ -14,7 +14,7 @@ namespace {
 
 struct Name {
   std::string readable, normalised;
-  std::map<ActivityKind, ActivityClass> classes;
+  std::map<ActivityKind, OperationClass> classes;
   std::optional<std::vector<CallEffect>> effects;
 };
 
@@ -27,7 +27,7 @@ class Names {
     if (is_new) at->second = {readable_name(raw), normalised_name(raw), {}, {}};
     return at->second;
   }
-  ActivityClass class_of(const Activity& activity) {
+  OperationClass class_of(const Activity& activity) {
     Name& name = of(activity.name);
     const auto [at, is_new] = name.classes.try_emplace(activity.kind);
     if (is_new) at->second = classify(rules_, activity.kind, name.readable);
@@ -99,7 +99,7 @@ struct Growing {
   std::vector<double> times;
 };
 
-using Key = std::tuple<ActivityKind, std::string, ActivityClass, std::optional<std::int64_t>>;
+using Key = std::tuple<ActivityKind, std::string, OperationClass, std::optional<std::int64_t>>;
 
 double median_of(std::vector<double> values) {
   std::ranges::sort(values);
@@ -111,8 +111,9 @@ std::vector<KernelRow> rows_of(const std::map<Key, Growing>& growing, std::size_
   std::vector<KernelRow> rows;
   for (const auto& [key, row] : growing) {
     const auto [low, high] = std::ranges::minmax(row.counts);
-    const auto& [kind, name, activity_class, bytes] = key;
-    rows.push_back({row.ordinal, kind, activity_class, name, bytes, {row.counts.size() < calls ? 0 : low, high}, median_of(row.times)});
+    const auto& [kind, name, operation_class, bytes] = key;
+    rows.push_back({row.ordinal, kind, operation_class.activity_class, name, bytes, {row.counts.size() < calls ? 0 : low, high}, median_of(row.times),
+                    operation_class.gemm_kind});
   }
   std::ranges::stable_sort(rows, {}, &KernelRow::ordinal);
   return rows;
@@ -143,9 +144,9 @@ Account account(const std::vector<CallActivities>& calls, const Rules& rules) {
       if (const std::string fault = senseless_time(activity); !fault.empty())
         return {{}, {}, {}, fmt::format("record {} of call {} ({}) {}: start {} ns, end {} ns; the records cannot be trusted", i + 1, c + 1,
                                         name.normalised, fault, activity.start_ns, activity.end_ns)};
-      const ActivityClass activity_class = names.class_of(activity);
-      add(sum, activity, activity_class);
-      const auto [at, is_new] = growing.try_emplace(Key{activity.kind, name.normalised, activity_class, activity.bytes});
+      const OperationClass operation_class = names.class_of(activity);
+      add(sum, activity, operation_class.activity_class);
+      const auto [at, is_new] = growing.try_emplace(Key{activity.kind, name.normalised, operation_class, activity.bytes});
       Growing& row = at->second;
       const auto ordinal = static_cast<std::int64_t>(named.size());
       row.ordinal = is_new ? ordinal : std::min(row.ordinal, ordinal);
@@ -157,7 +158,7 @@ Account account(const std::vector<CallActivities>& calls, const Rules& rules) {
       ++row.counts.back();
       row.times.back() += static_cast<double>(activity.end_ns - activity.start_ns);
       sequence.push_back(&name);
-      named.push_back({activity.kind, activity_class, name.readable});
+      named.push_back({activity.kind, operation_class.activity_class, name.readable});
     }
     if (c > 0 && sequence == previous) continue;
     const KernelPath path = kernel_path(rules, named);

@@ -49,7 +49,7 @@ Rules read_rules(const Node& root) {
   if (const Node* classes = map.optional("classes")) {
     for (const Node& each : read_list(*classes)) {
       const MapReader rule(each, "a class rule", {"class", "name"});
-      rules.classes.push_back({read_word<ActivityClass>(rule.required("class")), read_pattern(rule.required("name"))});
+      rules.classes.push_back({*operation_class(read_one_of(rule.required("class"), operation_class_words())), read_pattern(rule.required("name"))});
     }
   }
   if (const Node* calls = map.optional("calls")) {
@@ -101,12 +101,12 @@ bool NamePattern::found_in(const std::string& name) const {
          std::ranges::any_of(expressions_, [&](const std::regex& each) { return std::regex_search(name, each); });
 }
 
-ActivityClass classify(const Rules& rules, ActivityKind kind, const std::string& readable) {
-  if (kind == ActivityKind::memcpy) return ActivityClass::copy;
-  if (kind == ActivityKind::memset) return ActivityClass::fill;
+OperationClass classify(const Rules& rules, ActivityKind kind, const std::string& readable) {
+  if (kind == ActivityKind::memcpy) return {ActivityClass::copy};
+  if (kind == ActivityKind::memset) return {ActivityClass::fill};
   for (const ClassRule& rule : rules.classes)
-    if (rule.name.found_in(readable)) return rule.activity_class;
-  return ActivityClass::other;
+    if (rule.name.found_in(readable)) return rule.operation_class;
+  return {};
 }
 
 std::vector<CallEffect> call_effects(const Rules& rules, const std::string& name) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/activity.hpp"
+#include "core/operation_class.hpp"
 
 namespace attn {
 
@@ -26,7 +27,7 @@ class NamePattern {
 
 // The first rule whose expression is found in the readable name gives the class.
 struct ClassRule {
-  ActivityClass activity_class = ActivityClass::other;
+  OperationClass operation_class;
   NamePattern name;
 };
 
@@ -62,7 +63,7 @@ Rules parse_rules(std::string_view text, const std::string& file);
 Rules load_rules(const std::string& path);
 
 // `readable` is readable_name(raw): names are compared in full, not normalised. Memcpys are `copy`, memsets `fill`.
-ActivityClass classify(const Rules& rules, ActivityKind kind, const std::string& readable);
+OperationClass classify(const Rules& rules, ActivityKind kind, const std::string& readable);
 
 // Empty when no rule fits. `name` is the call's: "cudaLaunchKernel".
 std::vector<CallEffect> call_effects(const Rules& rules, const std::string& name);

@@ -171,7 +171,7 @@ std::string case_id(const Case& c) {
     id += '/';
     // A layout's words are unlike every key: it stands bare.
     if (part.key == "layout") id += *value;
-    else id += value->empty() && part.key != "alibi" ? std::string(part.key) : fmt::format("{}={}", part.key, *value);
+    else id += value->empty() ? std::string(part.key) : fmt::format("{}={}", part.key, *value);
   }
   return id;
 }

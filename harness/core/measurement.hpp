@@ -54,10 +54,12 @@ struct KernelRow {
   std::optional<std::int64_t> bytes;  // of one occurrence
   CountRange count;
   std::optional<double> device_ns;    // of all occurrences in one call, median over calls
+  std::optional<GemmKind> gemm_kind{};
   static void fields(auto& self, auto&& visit) {
     visit("ordinal", self.ordinal);
     visit("kind", self.kind);
     visit("class", self.activity_class);
+    visit("gemm_kind", self.gemm_kind);
     visit("name", self.name);
     visit("bytes", self.bytes);
     visit("count", self.count);

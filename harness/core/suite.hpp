@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "core/case.hpp"
+#include "core/operation_class.hpp"
 
 namespace attn {
 
@@ -75,6 +76,18 @@ struct CountBound {
   std::optional<std::int64_t> high;  // empty = no upper bound
 };
 
+// peak_bytes grows with a size to the power `at_most`: 1 = as the size does, 2 = as its square.
+struct MemorySlope {
+  SizeAxis over = SizeAxis::seq;
+  double at_most = 1;
+};
+
+// device_ns over that of the same case on another backend.
+struct TimeRatio {
+  std::string to;
+  double at_most = 1;
+};
+
 // A hypothesis, judged even without a baseline. Fields that are empty say nothing.
 struct Expectation {
   Selector where;
@@ -82,8 +95,11 @@ struct Expectation {
   std::optional<CountBound> launches, synchronisations, allocations;  // by the host, inside a call
   std::optional<bool> capturable;       // into a CUDA graph
   std::vector<KernelPath> kernel_path;  // any of these
+  std::vector<OperationClass> no;       // what must not occur
   std::optional<bool> supported;
   std::optional<double> smooth;         // ratio minus 1 of device_ns to a neighbour in a sweep of sizes
+  std::optional<MemorySlope> memory_slope;
+  std::optional<TimeRatio> time_ratio;
   Place place;
 };
 

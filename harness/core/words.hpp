@@ -29,6 +29,8 @@ enum class DeviceType { cpu, cuda };
 enum class Instrument { reported, cupti, events, graph, clock };
 enum class ActivityKind { kernel, memcpy, memset, api };  // api: a call of the CUDA runtime or driver, no work of the device
 enum class ActivityClass { attention, gemm, softmax, mask, elementwise, reduce, copy, cast, fill, rng, other };
+// What a matrix product computes with, as far as its name tells; fp32_simt: fp32 without tensor cores.
+enum class GemmKind { fp32_simt, tf32, fp16, bf16, fp8 };
 // What a call of the CUDA runtime or driver does, as far as a gate cares; cudaMemcpy does two of them.
 enum class CallEffect { launch, synchronise, allocate, free };
 enum class KernelPath { flash2, flash3, flash4, cudnn, efficient, flex, triton, math, naive, none, unknown };
@@ -42,6 +44,8 @@ enum class Outcome {
 };
 enum class Gate { numerics, kernels, copies, kernel_path, latency, memory };
 enum class LatencyMetric { device, span, host };
+// The sizes of a case along which a row's memory may be followed; seq is both seq_q and seq_kv.
+enum class SizeAxis { batch, heads, seq, seq_q, seq_kv, head_dim };
 
 // What `kernel_path: fused` means: one of the first six.
 constexpr bool is_fused(KernelPath path) { return path <= KernelPath::flex; }
@@ -70,6 +74,7 @@ template <> struct Words<ActivityKind> { static constexpr std::array list{"kerne
 template <> struct Words<ActivityClass> {
   static constexpr std::array list{"attention", "gemm", "softmax", "mask", "elementwise", "reduce", "copy", "cast", "fill", "rng", "other"};
 };
+template <> struct Words<GemmKind> { static constexpr std::array list{"fp32_simt", "tf32", "fp16", "bf16", "fp8"}; };
 template <> struct Words<CallEffect> { static constexpr std::array list{"launch", "synchronise", "allocate", "free"}; };
 template <> struct Words<KernelPath> {
   static constexpr std::array list{"flash2", "flash3", "flash4", "cudnn", "efficient", "flex", "triton", "math", "naive", "none", "unknown"};
@@ -84,5 +89,6 @@ template <> struct Words<Outcome> {
 };
 template <> struct Words<Gate> { static constexpr std::array list{"numerics", "kernels", "copies", "kernel_path", "latency", "memory"}; };
 template <> struct Words<LatencyMetric> { static constexpr std::array list{"device", "span", "host"}; };
+template <> struct Words<SizeAxis> { static constexpr std::array list{"batch", "heads", "seq", "seq_q", "seq_kv", "head_dim"}; };
 
 }  // namespace attn

@@ -89,8 +89,8 @@ __global__ void attn_harness_fill_mask(const MaskRecipe recipe, const Target tar
 void fill_operand(const Case& c, std::uint64_t seed, Operand operand, const TensorView& view, const char* name, cudaStream_t stream) {
   const InputRecipe recipe = input_recipe(c, operand, seed);
   const Target target = target_of(view, name);
-  const auto length_of = [&](std::int64_t b) { return operand == Operand::q ? rows_of(c, b) : keys_of(c, b); };
-  const bool by_length = recipe.inputs == Inputs::poison_padding;
+  const auto length_of = [&](std::int64_t b) { return operand == Operand::q || operand == Operand::dout ? rows_of(c, b) : keys_of(c, b); };
+  const bool by_length = recipe.inputs == Inputs::poison_padding || operand == Operand::dout;
   // A launch for each run of batch entries of equal length: lengths need no memory on the device then.
   for (std::int64_t first = 0, end = 0; first < target.extent[0]; first = end) {
     const std::int64_t length = length_of(first);
@@ -116,6 +116,8 @@ void gpu_fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask
   check_cuda(cudaGetLastError(), "filling the mask");
 }
 
-void gpu_fill_gradient(const Case&, std::uint64_t, const TensorView&, cudaStream_t) { throw Error("gradients are made on a CPU only"); }
+void gpu_fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout, cudaStream_t stream) {
+  fill_operand(value, seed, Operand::dout, dout, "dout", stream);
+}
 
 }  // namespace attn

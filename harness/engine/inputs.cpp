@@ -37,7 +37,7 @@ void fill_operand(const Case& c, std::uint64_t seed, Operand operand, const Tens
   const InputRecipe recipe = input_recipe(c, operand, seed);
   fill_rows(t, [&](std::int64_t b, std::int64_t h, std::int64_t s, float* out) {
     const std::int64_t first = ((b * recipe.heads + h) * recipe.seq + s) * recipe.dim;
-    const bool valid = s < (operand == Operand::q ? rows_of(c, b) : keys_of(c, b));
+    const bool valid = s < (operand == Operand::q || operand == Operand::dout ? rows_of(c, b) : keys_of(c, b));
     if (recipe.random) random_normals(seed, recipe.stream, static_cast<std::uint64_t>(first), recipe.dim, out);
     for (std::int64_t d = 0; d < recipe.dim; ++d) out[d] = input_value(recipe, h, s, d, first + d, valid, out[d]);
   });
@@ -82,13 +82,7 @@ void fill_inputs(const Case& value, std::uint64_t seed, const TensorView& q, con
   fill_operand(value, seed, Operand::v, v);
 }
 
-void fill_gradient(const Case& c, std::uint64_t seed, const TensorView& dout) {
-  fill_rows(dout, [&](std::int64_t b, std::int64_t h, std::int64_t s, float* out) {
-    const std::int64_t first = ((b * c.heads + h) * c.seq_q + s) * c.head_dim_v;
-    if (s < rows_of(c, b)) random_normals(seed, RandomStream::dout, static_cast<std::uint64_t>(first), c.head_dim_v, out);
-    else std::fill_n(out, c.head_dim_v, 0.0f);
-  });
-}
+void fill_gradient(const Case& value, std::uint64_t seed, const TensorView& dout) { fill_operand(value, seed, Operand::dout, dout); }
 
 void fill_mask(const Case& value, std::uint64_t seed, const TensorView& mask) {
   const MaskRecipe whole = mask_recipe(value, mask.dtype, seed);

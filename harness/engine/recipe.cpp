@@ -49,6 +49,7 @@ float spread_of(const Case& c) {
 }
 
 bool is_random(Inputs inputs, Operand operand) {
+  if (operand == Operand::dout) return true;
   switch (inputs) {
     case Inputs::scale_probe:
     case Inputs::softcap_probe:
@@ -62,16 +63,16 @@ bool is_random(Inputs inputs, Operand operand) {
 }  // namespace
 
 InputRecipe input_recipe(const Case& c, Operand operand, std::uint64_t seed) {
-  const bool is_q = operand == Operand::q;
+  const bool is_q = operand == Operand::q, of_rows = is_q || operand == Operand::dout;
   const Pair pair = pair_for(score_of(c), resolved_scale(c));
   InputRecipe recipe;
   recipe.inputs = c.inputs;
   recipe.operand = operand;
-  recipe.stream = is_q ? RandomStream::q : operand == Operand::k ? RandomStream::k : RandomStream::v;
+  recipe.stream = is_q ? RandomStream::q : operand == Operand::k ? RandomStream::k : operand == Operand::v ? RandomStream::v : RandomStream::dout;
   recipe.seed = seed;
-  recipe.heads = is_q ? c.heads : c.heads_kv;
-  recipe.seq = is_q ? c.seq_q : c.seq_kv;
-  recipe.dim = operand == Operand::v ? c.head_dim_v : c.head_dim;
+  recipe.heads = of_rows ? c.heads : c.heads_kv;
+  recipe.seq = of_rows ? c.seq_q : c.seq_kv;
+  recipe.dim = operand == Operand::v || operand == Operand::dout ? c.head_dim_v : c.head_dim;
   recipe.ramp_first = operand == Operand::k ? c.batch * c.heads * c.seq_q * c.head_dim : 0;
   recipe.counts = exact_counts(static_cast<std::int32_t>(c.dtype_kv));
   recipe.pair = is_q ? pair.q : pair.k;

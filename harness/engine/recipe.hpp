@@ -10,7 +10,7 @@
 
 namespace attn {
 
-enum class Operand { q, k, v };
+enum class Operand { q, k, v, dout };
 
 // What stands in one of the operands.
 struct InputRecipe {
@@ -30,10 +30,11 @@ InputRecipe input_recipe(const Case& value, Operand operand, std::uint64_t seed)
 inline constexpr std::int64_t kRampPeriod = 31;  // prime, so that rows of any usual head_dim differ
 
 // The value of element `d` of row (., h, s); `number` as above. `valid`: the row is not past its sequence's length. `normal`: of that number, where the
-// recipe is random.
+// recipe is random. dout is random whatever the recipe, and 0 past a length.
 ATTN_HOST_DEVICE inline float input_value(const InputRecipe& recipe, std::int64_t h, std::int64_t s, std::int64_t d, std::int64_t number, bool valid,
                                           float normal) {
   const bool is_q = recipe.operand == Operand::q, is_v = recipe.operand == Operand::v, first = d == 0, odd = s % 2 == 1;
+  if (recipe.operand == Operand::dout) return valid ? normal : 0.0f;
   switch (recipe.inputs) {
     case Inputs::normal: return normal;
     case Inputs::skewed:

@@ -54,80 +54,6 @@ void judge_count(const Counted& counted, const JudgeInput& input, const Baseline
   verdict.findings.push_back(std::move(finding));
 }
 
-bool within(const CountRange& range, const CountBound& bound) { return range.low >= bound.low && (!bound.high || range.high <= *bound.high); }
-
-std::string to_string(const CountBound& bound) {
-  if (!bound.high) return fmt::format("{} or more", bound.low);
-  return bound.low == *bound.high ? fmt::format("{}", bound.low) : fmt::format("{}..{}", bound.low, *bound.high);
-}
-
-// What was copied, for an expectation that has no baseline to compare with.
-std::string copies_text(const std::vector<KernelRow>& rows) {
-  std::vector<std::string> texts;
-  for (const KernelRow& row : rows)
-    if (row.activity_class == ActivityClass::copy)
-      texts.push_back(fmt::format("{} x {}{}", attn::to_string(row.count), row.name, row.bytes ? fmt::format(" of {} B", *row.bytes) : ""));
-  if (texts.size() > 3) texts.resize(3);
-  return texts.empty() ? "" : fmt::format(": {}", fmt::join(texts, ", "));
-}
-
-Finding expected_finding(std::optional<Gate> gate, const char* metric, std::string message, const Expectation& expectation) {
-  Finding finding;
-  finding.gate = gate;
-  finding.metric = metric;
-  finding.message = std::move(message);
-  finding.line = expectation.place.line;
-  return finding;
-}
-
-bool path_fits(KernelPath path, const std::vector<KernelPath>& wanted) { return std::ranges::find(wanted, path) != wanted.end(); }
-
-std::string paths_text(const std::vector<KernelPath>& paths) {
-  if (paths.size() == static_cast<std::size_t>(KernelPath::flex) + 1 && std::ranges::all_of(paths, is_fused)) return "fused";
-  std::vector<std::string_view> words;
-  for (const KernelPath path : paths) words.push_back(word(path));
-  return fmt::format("{}", fmt::join(words, " or "));
-}
-
-void judge_expectation(const Expectation& expectation, const JudgeInput& input, Verdict& verdict) {
-  const Measurement& m = *input.measurement;
-  const struct {
-    const char* name;
-    std::optional<Gate> gate;
-    const std::optional<CountBound>& bound;
-    const std::optional<CountRange>& count;
-  } counts[] = {{"kernels", Gate::kernels, expectation.kernels, m.counts.kernels},
-                {"copies", Gate::copies, expectation.copies, m.counts.copies},
-                {"copy_bytes", Gate::copies, expectation.copy_bytes, m.counts.copy_bytes},
-                {"memsets", std::nullopt, expectation.memsets, m.counts.memsets},
-                {"launches", std::nullopt, expectation.launches, m.counts.launches},
-                {"synchronisations", std::nullopt, expectation.synchronisations, m.counts.synchronisations},
-                {"allocations", std::nullopt, expectation.allocations, m.counts.allocations}};
-  for (const auto& each : counts) {
-    if (!each.bound || (each.gate && !on(input, *each.gate))) continue;
-    if (!each.count) {
-      verdict.not_judged.push_back(fmt::format("expected {}: not counted", each.name));
-    } else if (!within(*each.count, *each.bound)) {
-      const std::string message = fmt::format("{} {}, expected {}{}", each.name, attn::to_string(*each.count), to_string(*each.bound),
-                                              each.gate == Gate::copies ? copies_text(m.kernels) : "");
-      Finding finding = expected_finding(each.gate, each.name, message, expectation);
-      if (each.bound->high) finding.threshold = static_cast<double>(*each.bound->high);
-      verdict.findings.push_back(std::move(finding));
-    }
-  }
-  if (expectation.capturable) {
-    if (!m.capturable) verdict.not_judged.push_back("expected capturable: not known");
-    else if (*m.capturable != *expectation.capturable)
-      verdict.findings.push_back(expected_finding(std::nullopt, "capturable", m.capturable.value() ? "it can be captured into a graph, expected not to be" : "it cannot be captured into a graph", expectation));
-  }
-  if (expectation.kernel_path.empty() || !on(input, Gate::kernel_path)) return;
-  if (!m.kernel_path) verdict.not_judged.push_back("expected kernel_path: not known");
-  else if (!path_fits(*m.kernel_path, expectation.kernel_path)) {
-    const std::string message = fmt::format("kernel_path {}, expected {}", word(*m.kernel_path), paths_text(expectation.kernel_path));
-    verdict.findings.push_back(expected_finding(Gate::kernel_path, "kernel_path", message, expectation));
-  }
-}
-
 // What a call makes the host do: to wait for the device, to take memory, to be no part of a graph. Where it cannot be seen (on a CPU) nothing is said.
 void judge_hidden(const JudgeInput& input, const Baseline& baseline, Verdict& verdict) {
   const Measurement& m = *input.measurement;
@@ -242,14 +168,6 @@ void judge_memory(const JudgeInput& input, const Baseline* baseline, Verdict& ve
   if (*before.peak_bytes > 0) finding.ratio = static_cast<double>(*now.peak_bytes) / static_cast<double>(*before.peak_bytes);
   finding.threshold = limit;
   verdict.findings.push_back(std::move(finding));
-}
-
-void judge_expectations(const JudgeInput& input, Verdict& verdict) {
-  for (const Expectation& expectation : input.expectations) {
-    if (expectation.supported == false)
-      verdict.findings.push_back(expected_finding(std::nullopt, "status", "it runs, expected to be unsupported", expectation));
-    judge_expectation(expectation, input, verdict);
-  }
 }
 
 }  // namespace attn

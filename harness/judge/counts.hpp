@@ -1,5 +1,5 @@
 #pragma once
-// What can be judged exactly: counts, kernel path and memory against the baseline, and expectations against what was seen.
+// What can be judged exactly against the baseline: counts, kernel path and memory.
 
 #include "judge/judge.hpp"
 
@@ -9,6 +9,5 @@ namespace attn {
 void judge_path(const JudgeInput& input, const Baseline* baseline, Verdict& verdict);
 void judge_counts(const JudgeInput& input, const Baseline* baseline, Verdict& verdict);
 void judge_memory(const JudgeInput& input, const Baseline* baseline, Verdict& verdict);
-void judge_expectations(const JudgeInput& input, Verdict& verdict);
 
 }  // namespace attn

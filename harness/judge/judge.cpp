@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include "judge/counts.hpp"
+#include "judge/expectations.hpp"
 #include "judge/latency.hpp"
+#include "judge/memory_slope.hpp"
 #include "judge/sweep.hpp"
+#include "judge/time_ratio.hpp"
 
 namespace attn {
 namespace {
@@ -66,6 +69,7 @@ Finding latency_finding(const LatencyJudgement& judgement, const LatencyGate& ga
 bool judge_times(const JudgeInput& input, Verdict& verdict) {
   if (!input.gates.enabled.contains(Gate::latency) || !input.gates.latency) return false;
   bool open = judge_sweep(input, verdict);
+  open |= judge_time_ratios(input, verdict);
   const LatencyJudgement main = judge_latency(input, *input.gates.latency);
   open |= main.open;
   if (!main.outcome) verdict.not_judged.push_back("latency: " + main.message);
@@ -93,6 +97,7 @@ void judge_ok(const JudgeInput& input, Verdict& verdict) {
   judge_counts(input, baseline, verdict);
   judge_expectations(input, verdict);
   judge_memory(input, baseline, verdict);
+  judge_memory_slopes(input, verdict);
 }
 
 // The outcome is the worst of the findings', which then come first; the order in which they were found decides among equals: what was added or removed before

@@ -2,6 +2,7 @@
 // A measurement against its gates, expectations and baselines: the verdict, and what to blame. No input or output, no clock: same input, same verdict.
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,12 @@ struct SweepPair {
   const Measurement* after = nullptr;
 };
 
+// The row of another size that one is held against.
+struct OtherRow {
+  std::string case_id;
+  const Measurement* measurement = nullptr;  // null: no part of this run
+};
+
 // Pointers may be null where said so; what they point at must outlive the call.
 struct JudgeInput {
   const Measurement* measurement = nullptr;  // accounted (accounting/account.hpp), all blocks measured so far
@@ -32,6 +39,8 @@ struct JudgeInput {
   const Baseline* times_baseline = nullptr;  // looked up by platform; null: none
   std::optional<Interval> control;           // how the control rows moved, control_ratio(...); empty: no control rows
   std::vector<SweepPair> beside;             // sweep_neighbours(...)
+  std::map<SizeAxis, OtherRow> smaller;      // of the same backend, smaller_case(...), for the sizes that expectations name; no entry: there is none
+  std::map<std::string, const Measurement*> other_backends;  // of the same case, for those that expectations name; no entry: no part of this run
   std::size_t max_blocks = 5;                // the parent will measure no more than this
   double resolution_ns = 0;                  // of the clock, when known to be coarser than the instrument's own
   std::string latency_blocked;               // not empty: latency is not judged, and why ("another process computes on GPU 0")

@@ -6,13 +6,12 @@
 
 #include "accounting/difference.hpp"
 #include "core/units.hpp"
+#include "judge/device_times.hpp"
 #include "stats/drift.hpp"
 #include "stats/summary.hpp"
 
 namespace attn {
 namespace {
-
-constexpr std::size_t kConfirmingBlocks = 3;  // of the new side: nobody fails on fewer, unless the parent may not measure that many
 
 struct Sample {
   const char* name;
@@ -88,11 +87,6 @@ std::string clock_text(const JudgeInput& input) {
   return text;
 }
 
-std::string ratio_text(const Interval& ratio) {
-  if (!std::isfinite(ratio.high)) return fmt::format("{:.3g}x", ratio.estimate);
-  return fmt::format("{:.3g}x ({:.3g}x to {:.3g}x)", ratio.estimate, ratio.low, ratio.high);
-}
-
 std::string percent(double part) { return fmt::format("{:.3g}%", part * 100); }
 
 // What explains the slowness, most telling first.
@@ -139,14 +133,25 @@ LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate)
   const double slower = 1 + gate.tolerate, middle = 1 + (gate.tolerate + gate.detect) / 2;
   const std::string numbers = fmt::format("{} {} -> {}, {}", result.metric, duration_text(before), duration_text(now), ratio_text(ratio));
 
-  if (std::fabs(now - before) <= std::max(gate.floor_ns, step)) {
+  const double least = std::max(gate.floor_ns, step);
+  const std::size_t blocks = sample.now.size(), confirming = std::min(kConfirmingBlocks, input.max_blocks);
+
+  // A baseline of a slow hour: the machine has become faster and the row has not followed, which a ratio near 1 would hide.
+  if (ratio.low <= slower && gate.metric == LatencyMetric::device && input.control && input.control->high < 1 / slower &&
+      now - before * input.control->estimate > least && ratio.low / input.control->high > slower &&
+      ratio.estimate / input.control->estimate >= 1 + gate.detect) {
+    result.open = blocks < confirming;
+    result.outcome = result.open ? Outcome::undecided : Outcome::environment_shift;
+    result.message = fmt::format("{}: the control rows became faster, {}, and this row did not follow", numbers, ratio_text(*input.control));
+    return result;
+  }
+  if (std::fabs(now - before) <= least) {
     result.outcome = Outcome::pass;
     if (ratio.estimate > slower)
       result.message = fmt::format("{}: a difference of {} is below {}", numbers, duration_text(now - before),
                                    gate.floor_ns >= step ? "the floor of " + duration_text(gate.floor_ns) : "the clock's step of " + duration_text(step));
     return result;
   }
-  const std::size_t blocks = sample.now.size();
   if (ratio.high < 1 / slower && ratio.estimate <= 1 / middle) {
     const bool machine = gate.metric == LatencyMetric::device && input.control && input.control->estimate < 1 / slower;
     result.outcome = machine ? Outcome::pass : Outcome::improved;
@@ -160,7 +165,7 @@ LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate)
   if (ratio.low > slower && ratio.estimate >= middle) {
     const double drift = drift_of(m, sample, gate.tolerate);
     // What is clear may end early; what lies between the middle and detect needs all the evidence there is, or looking often would find it by chance.
-    if (blocks < std::min(kConfirmingBlocks, input.max_blocks) || (ratio.estimate < 1 + gate.detect && !last)) {
+    if (blocks < confirming || (ratio.estimate < 1 + gate.detect && !last)) {
       result.outcome = Outcome::undecided;
       result.message = fmt::format("{}: to be confirmed on fresh blocks, {} so far", numbers, blocks);
     } else if (ratio.estimate / drift < middle) {

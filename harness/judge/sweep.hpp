@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/case.hpp"
-#include "judge/judge.hpp"
+#include "judge/device_times.hpp"
 
 namespace attn {
 
@@ -25,17 +25,9 @@ struct Neighbours {
 // head_dim with head_dim_v) move together too. Empty for rows at the end of a sweep, and for those in none.
 std::vector<std::vector<Neighbours>> sweep_neighbours(const std::vector<SweepRow>& rows);
 
-// What one middle and its neighbours gave.
-struct SmoothJudgement {
-  std::optional<Outcome> outcome;  // empty: not judged, `message` says why. Else pass, undecided or regressed
-  Interval ratio;                  // of the middle's device time to that of the slower neighbour
-  std::string message;
-  bool open = false;               // more blocks may settle it
-};
-
 // Regressed: the middle takes more than 1 + `limit` times as long as the slower of its neighbours (medians over blocks; the whole 95 % interval lies above),
 // on three blocks of each, or on all that may be measured. A middle that is slower than one neighbour only is a step, not a peak. Else pass or undecided.
-SmoothJudgement judge_smooth(const Measurement& middle, const SweepPair& beside, double limit, std::size_t max_blocks);
+TimesJudgement judge_smooth(const Measurement& middle, const SweepPair& beside, double limit, std::size_t max_blocks);
 
 // Adds what the row's expectations of smoothness found; true when more blocks, of the row and of its neighbours, may change it.
 bool judge_sweep(const JudgeInput& input, Verdict& verdict);

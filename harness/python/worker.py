@@ -198,7 +198,9 @@ def main():
     except BaseException as error:
         traceback.print_exc()
         status = "unsupported" if isinstance(error, ImportError) else "failed"  # what this interpreter lacks, or what is wrong with the file
-        record = {"record": "measurement", "status": status, "reason": f"cannot load the backend: {told(error, file)}"}
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        advice = f"; {sys.executable} has no {missing}: {mend(missing)}" if missing else ""
+        record = {"record": "measurement", "status": status, "reason": f"cannot load the backend: {told(error, file)}{advice}"}
         os.write(records, json.dumps(record).encode() + b"\n")
         return 0
     note_libraries(engine)

@@ -1,5 +1,6 @@
 #include "run/reproduce.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace attn {
@@ -24,14 +25,20 @@ std::string regex_literal(const std::string& text) {
 
 }  // namespace
 
-std::string reproduce_command(const Suite& suite, const Trial& trial, const RunOptions& options, const std::vector<std::string>& beside) {
+std::string reproduce_command(const Suite& suite, const Trial& trial, const RunOptions& options, const std::vector<const Trial*>& beside) {
+  std::vector<std::string> ids{trial.id}, backends{trial.backend.name};
+  const auto add = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const Trial* other : beside) {
+    add(ids, other->id);
+    add(backends, other->backend.name);
+  }
   std::string command = "attn-regress run " + shell_quoted(suite.path);
-  const auto add_filter = [&](const std::string& id) { command += " --filter " + shell_quoted("^" + regex_literal(id) + "$"); };
-  add_filter(trial.id);
-  for (const std::string& id : beside) add_filter(id);
-  command += " --backend " + shell_quoted(trial.backend.name);
+  for (const std::string& id : ids) command += " --filter " + shell_quoted("^" + regex_literal(id) + "$");
+  for (const std::string& backend : backends) command += " --backend " + shell_quoted(backend);
   for (const PluginOverride& override : options.plugins)
-    if (override.backend == trial.backend.name)
+    if (std::ranges::find(backends, override.backend) != backends.end())
       command += " --plugin " + shell_quoted(override.backend + "=" + override.file + (override.name_in_file.empty() ? "" : ":" + override.name_in_file));
   if (!options.python.empty()) command += " --python " + shell_quoted(options.python);
   if (options.device != RunOptions{}.device) command += " --device " + shell_quoted(options.device);

@@ -10,6 +10,7 @@
 
 #include "accounting/account.hpp"
 #include "base/error.hpp"
+#include "core/size_family.hpp"
 #include "judge/sweep.hpp"
 #include "run/device_lock.hpp"
 #include "run/reproduce.hpp"
@@ -257,7 +258,7 @@ class Run {
       const bool timed = !job.done && job.measurement.status == Status::ok && job.gates.enabled.contains(Gate::latency);
       if (timed && !job.measurement.control && (block < options_.first_blocks || wants_more_blocks(judge_input(job)))) chosen.push_back(&job);
     }
-    if (block >= options_.first_blocks) add_neighbours(chosen);
+    if (block >= options_.first_blocks) add_compared(chosen);
     if (chosen.empty()) return;
     std::vector<Job*> controls;
     for (Job& job : jobs_)
@@ -269,26 +270,58 @@ class Run {
 
   const std::vector<Neighbours>& neighbours_of(const Job& job) const { return neighbours_[static_cast<std::size_t>(&job - jobs_.data())]; }
 
-  bool swept(const Job& job) const { return std::ranges::any_of(job.expectations, [](const Expectation& expectation) { return expectation.smooth.has_value(); }); }
-
-  std::vector<std::string> ids_beside(const Job& job) const {
-    std::vector<std::string> ids;
-    if (swept(job))
-      for (const Neighbours& pair : neighbours_of(job))
-        for (const std::size_t beside : {pair.before, pair.after}) ids.push_back(jobs_[beside].trial.id);
-    return ids;
+  // The row of `job`'s suite and device with another case or backend; null: no part of this run.
+  const Job* row_of(const Job& job, const std::string& id, const std::string& backend) const {
+    const auto found = std::ranges::find_if(jobs_, [&](const Job& each) {
+      return each.suite == job.suite && each.target == job.target && each.trial.id == id && each.trial.backend.name == backend && !each.measurement.control;
+    });
+    return found == jobs_.end() ? nullptr : &*found;
   }
 
-  // A row whose smoothness is not settled is measured again together with those that it is compared with.
-  void add_neighbours(std::vector<Job*>& chosen) {
-    std::set<Job*> all(chosen.begin(), chosen.end());
-    for (const Job* job : chosen) {
-      if (!swept(*job)) continue;
-      for (const Neighbours& pair : neighbours_of(*job))
-        for (const std::size_t beside : {pair.before, pair.after})
-          if (jobs_[beside].measurement.status == Status::ok) all.insert(&jobs_[beside]);
+  // The rows whose times an expectation holds the row's own against.
+  std::vector<const Job*> timed_beside(const Job& job) const {
+    std::vector<const Job*> rows;
+    for (const Expectation& expectation : job.expectations) {
+      if (expectation.smooth)
+        for (const Neighbours& pair : neighbours_of(job))
+          for (const std::size_t beside : {pair.before, pair.after}) rows.push_back(&jobs_[beside]);
+      if (expectation.time_ratio)
+        if (const Job* other = row_of(job, job.trial.id, expectation.time_ratio->to); other && other != &job) rows.push_back(other);
     }
-    chosen.assign(all.begin(), all.end());  // in the order of the jobs, which lie in one vector
+    return rows;
+  }
+
+  std::map<SizeAxis, OtherRow> smaller_rows(const Job& job) const {
+    std::map<SizeAxis, OtherRow> rows;
+    for (const Expectation& expectation : job.expectations) {
+      if (!expectation.memory_slope) continue;
+      const SuiteCase* smaller = smaller_case(job.trial.value, expectation.memory_slope->over, job.suite->cases);
+      if (!smaller) continue;
+      const std::string id = case_id(smaller->value);
+      const Job* other = row_of(job, id, job.trial.backend.name);
+      rows[expectation.memory_slope->over] = {id, other ? &other->measurement : nullptr};
+    }
+    return rows;
+  }
+
+  // What a run must measure beside the row to judge it.
+  std::vector<const Trial*> trials_beside(const Job& job) const {
+    std::vector<const Trial*> trials;
+    for (const Job* row : timed_beside(job)) trials.push_back(&row->trial);
+    for (const auto& [axis, smaller] : smaller_rows(job))
+      if (const Job* row = row_of(job, smaller.case_id, job.trial.backend.name)) trials.push_back(&row->trial);
+    return trials;
+  }
+
+  // A row whose comparison with others is not settled is measured again together with these.
+  void add_compared(std::vector<Job*>& chosen) {
+    std::set<const Job*> all(chosen.begin(), chosen.end());
+    for (const Job* job : chosen)
+      for (const Job* row : timed_beside(*job))
+        if (row->measurement.status == Status::ok) all.insert(row);
+    chosen.clear();
+    for (Job& job : jobs_)
+      if (all.contains(&job)) chosen.push_back(&job);
   }
 
   JudgeInput judge_input(const Job& job) const {
@@ -301,6 +334,10 @@ class Run {
     input.times_baseline = baselines_.times(job.measurement);
     input.control = control_of(job);
     for (const Neighbours& pair : neighbours_of(job)) input.beside.push_back({&jobs_[pair.before].measurement, &jobs_[pair.after].measurement});
+    input.smaller = smaller_rows(job);
+    for (const Expectation& expectation : job.expectations)
+      if (expectation.time_ratio)
+        if (const Job* other = row_of(job, job.trial.id, expectation.time_ratio->to)) input.other_backends[expectation.time_ratio->to] = &other->measurement;
     for (const Block& block : job.measurement.blocks)
       if (block.other_processes > 0) input.latency_blocked = fmt::format("{} other process(es) computed on this GPU meanwhile", block.other_processes);
     input.max_blocks = options_.most_blocks;
@@ -341,7 +378,7 @@ class Run {
       if (baseline && !baseline->device_ns.empty()) row.baseline_device_ns = median(baseline->device_ns);
       if (const Baseline* counts = baselines_.counts(job.measurement)) row.baseline_commit = counts->commit_id;
       row.environment = job.environment;
-      if (!job.measurement.control) row.reproduce = reproduce_command(*job.suite, job.trial, options_, ids_beside(job));
+      if (!job.measurement.control) row.reproduce = reproduce_command(*job.suite, job.trial, options_, trials_beside(job));
       row.trial = job.trial;
       row.measurement = job.measurement;
       if (!job.measurement.control || row.verdict.outcome == Outcome::cannot_measure) outcomes.push_back(row.verdict.outcome);

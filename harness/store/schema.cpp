@@ -235,8 +235,18 @@ FROM numbers JOIN measurements USING (id) JOIN runs USING (run_id)
 WHERE value IS NOT NULL;
 )sql";
 
+// What a gemm computes with.
+constexpr const char* kVersion3 = R"sql(
+ALTER TABLE kernels ADD COLUMN gemm_kind TEXT;
+
+DROP VIEW v_kernels;
+CREATE VIEW v_kernels AS
+SELECT m.run_id, m.suite, m.case_id, m.backend, m.device, k.ordinal, k.kind, k.class, k.name, k.bytes, k.count_high AS count, k.device_ns, k.gemm_kind
+FROM kernels k JOIN measurements m ON m.id = k.measurement_id;
+)sql";
+
 }  // namespace
 
-const std::array<const char*, 2> kMigrations{kVersion1, kVersion2};
+const std::array<const char*, 3> kMigrations{kVersion1, kVersion2, kVersion3};
 
 }  // namespace attn

@@ -18,6 +18,7 @@ struct Unit {
 constexpr double kKi = 1024.0, kLargest = 9.0e18;  // fits a std::int64_t
 
 const std::vector<Unit> kRatio{{"%", 0.01}};
+const std::vector<Unit> kFactor{{"x", 1}};
 const std::vector<Unit> kDuration{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
 const std::vector<Unit> kBytes{{"B", 1}, {"KiB", kKi}, {"MiB", kKi * kKi}, {"GiB", kKi * kKi * kKi}, {"TiB", kKi * kKi * kKi * kKi}};
 const std::vector<Unit> kFlops{{"FLOP", 1}, {"KFLOP", 1e3}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}, {"PFLOP", 1e15}};
@@ -94,6 +95,7 @@ std::int64_t parse_byte_count(const Node& node, std::string_view text) {
 }  // namespace
 
 double parse_ratio(std::string_view text) { return parse_quantity(text, kRatio, "3%"); }
+double parse_factor(std::string_view text) { return parse_quantity(text, kFactor, "1.05x"); }
 double parse_duration_ns(std::string_view text) { return parse_quantity(text, kDuration, "2us"); }
 double parse_flops(std::string_view text) { return parse_quantity(text, kFlops, "20GFLOP"); }
 
@@ -104,6 +106,13 @@ double parse_bytes(std::string_view text) {
 }
 
 double read_ratio(const Node& node) { return at_place(node, parse_ratio); }
+
+double read_factor(const Node& node) {
+  const double factor = at_place(node, parse_factor);
+  if (factor <= 0) refuse(node, fmt::format("found {}; it must be more than 0x", found_text(node)));
+  return factor;
+}
+
 double read_duration_ns(const Node& node) { return at_place(node, parse_duration_ns); }
 std::int64_t read_bytes(const Node& node) { return static_cast<std::int64_t>(at_place(node, parse_bytes)); }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Quantities with units: 3%, 2us, 64MiB, 20GFLOP. A bare number is refused: what it would mean is anybody's guess.
+// Quantities with units: 3%, 1.05x, 2us, 64MiB, 20GFLOP. A bare number is refused: what it would mean is anybody's guess.
 
 #include <string_view>
 
@@ -10,12 +10,14 @@ namespace attn {
 
 // Throw Error without a place: what was found and an example. Signs are refused.
 double parse_ratio(std::string_view text);        // "3%" = 0.03
+double parse_factor(std::string_view text);       // "1.05x" = 1.05
 double parse_duration_ns(std::string_view text);  // ns us ms s m h
 double parse_bytes(std::string_view text);        // B KiB MiB GiB TiB, a whole number of bytes
 double parse_flops(std::string_view text);        // FLOP KFLOP MFLOP GFLOP TFLOP PFLOP
 
 // The same for nodes, with their place.
 double read_ratio(const Node& node);
+double read_factor(const Node& node);  // more than 0
 double read_duration_ns(const Node& node);
 std::int64_t read_bytes(const Node& node);
 

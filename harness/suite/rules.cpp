@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <set>
 
+#include "core/size_family.hpp"
 #include "suite/quantity.hpp"
 #include "suite/selector.hpp"
 #include "yaml/read.hpp"
@@ -73,9 +75,55 @@ std::vector<KernelPath> read_kernel_path(const Node& node) {
   return paths;
 }
 
+std::vector<OperationClass> read_classes(const Node& node) {
+  std::vector<OperationClass> classes;
+  for (const Node* item : one_or_more(node)) classes.push_back(*operation_class(read_one_of(*item, operation_class_words())));
+  return classes;
+}
+
+// Refused when no row that the expectation selects has a smaller one to be held against: it could never fail.
+MemorySlope read_memory_slope(const Node& node, const Selector& where, const Suite& suite) {
+  const MapReader map(node, "memory_slope", {"over", "at_most"});
+  MemorySlope slope;
+  slope.over = read_word<SizeAxis>(map.required("over"));
+  const Node& at_most = map.required("at_most");
+  slope.at_most = read_number(at_most);
+  if (slope.at_most < 0) refuse(at_most, fmt::format("found {}; wanted is a power of {} such as 1.1", found_text(at_most), word(slope.over)));
+  const auto has_smaller = [&](const SuiteCase* each) { return smaller_case(each->value, slope.over, suite.cases) != nullptr; };
+  if (std::ranges::none_of(selected_cases(where, suite), has_smaller))
+    refuse(node, fmt::format("no selected case has a partner that differs in {0} alone and has at most half of it; give {0} a list, such as {0}: [512, 1024]", word(slope.over)));
+  return slope;
+}
+
+// Refused when no row that the expectation selects lies between two others.
+double read_smooth(const Node& node, const Selector& where, const Suite& suite) {
+  std::set<std::string> ids;
+  for (const SuiteCase& each : suite.cases) ids.insert(case_id(each.value));
+  const auto between = [&](const SuiteCase* each) {
+    return std::ranges::any_of(sweep_directions(), [&](const auto& sizes) {
+      return ids.contains(moved_case_id(each->value, sizes, -1)) && ids.contains(moved_case_id(each->value, sizes, 1));
+    });
+  };
+  if (std::ranges::none_of(selected_cases(where, suite), between))
+    refuse(node, "no selected case has a neighbour on either side, one smaller and one larger in a size; write a sweep, such as seq: {sweep: around 1024}");
+  return read_ratio(node);
+}
+
+TimeRatio read_time_ratio(const Node& node, const Selector& where, const Suite& suite) {
+  const MapReader map(node, "time_ratio", {"to", "at_most"});
+  WordList known;
+  for (const BackendSpec& backend : suite.backends) known.push_back(backend.name);
+  const Node& to = map.required("to");
+  const TimeRatio ratio{read_one_of(to, known), read_factor(map.required("at_most"))};
+  const auto other = [&](std::string_view backend) { return backend != ratio.to; };
+  if (where.backends.empty() ? std::ranges::none_of(known, other) : std::ranges::none_of(where.backends, other))
+    refuse(to, fmt::format("compares {} with itself; name another backend, here or in `backend`", found_text(to)));
+  return ratio;
+}
+
 Expectation read_expectation(const Node& node, const Suite& suite) {
-  const WordList own{"kernels", "copies", "copy_bytes", "memsets", "launches", "synchronisations", "allocations", "capturable", "kernel_path", "supported",
-                     "smooth"};
+  const WordList own{"kernels", "copies", "copy_bytes", "memsets", "launches", "synchronisations", "allocations", "capturable", "kernel_path", "no", "supported",
+                     "smooth", "memory_slope", "time_ratio"};
   const MapReader map(node, "an expectation", selector_keys(own));
   if (std::none_of(own.begin(), own.end(), [&](std::string_view key) { return map.optional(key) != nullptr; }))
     throw Error(node.place, "expects nothing; add one of: " + join(own));
@@ -91,8 +139,11 @@ Expectation read_expectation(const Node& node, const Suite& suite) {
   if (const Node* allocations = map.optional("allocations")) expectation.allocations = read_count(*allocations);
   if (const Node* capturable = map.optional("capturable")) expectation.capturable = read_boolean(*capturable);
   if (const Node* path = map.optional("kernel_path")) expectation.kernel_path = read_kernel_path(*path);
+  if (const Node* no = map.optional("no")) expectation.no = read_classes(*no);
   if (const Node* supported = map.optional("supported")) expectation.supported = read_boolean(*supported);
-  if (const Node* smooth = map.optional("smooth")) expectation.smooth = read_ratio(*smooth);
+  if (const Node* smooth = map.optional("smooth")) expectation.smooth = read_smooth(*smooth, expectation.where, suite);
+  if (const Node* slope = map.optional("memory_slope")) expectation.memory_slope = read_memory_slope(*slope, expectation.where, suite);
+  if (const Node* ratio = map.optional("time_ratio")) expectation.time_ratio = read_time_ratio(*ratio, expectation.where, suite);
   return expectation;
 }
 

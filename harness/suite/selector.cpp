@@ -17,12 +17,13 @@ Pattern compile(const Node& node) {
   }
 }
 
+bool fits(const Pattern& pattern, const SuiteCase& value) {
+  return pattern.found_in(case_id(value.value)) || std::ranges::any_of(value.tags, [&](const std::string& tag) { return pattern.found_in(tag); });
+}
+
 void check_matches_something(const Node& node, const Suite& suite) {
   const Pattern pattern = compile(node);
-  const bool fits = std::any_of(suite.cases.begin(), suite.cases.end(), [&](const SuiteCase& each) {
-    return pattern.found_in(case_id(each.value)) || std::any_of(each.tags.begin(), each.tags.end(), [&](const std::string& tag) { return pattern.found_in(tag); });
-  });
-  if (!fits)
+  if (std::ranges::none_of(suite.cases, [&](const SuiteCase& each) { return fits(pattern, each); }))
     refuse(node, fmt::format("{} is found in none of the {} cases nor in their tags; the first is {}", quote(node.text), suite.cases.size(),
                              case_id(suite.cases.front().value)));
 }
@@ -82,6 +83,14 @@ Selector read_selector(const MapReader& map, const Suite& suite) {
     }
   }
   return selector;
+}
+
+std::vector<const SuiteCase*> selected_cases(const Selector& selector, const Suite& suite) {
+  const std::optional<Pattern> pattern = selector.cases.empty() ? std::nullopt : std::optional<Pattern>(selector.cases);
+  std::vector<const SuiteCase*> cases;
+  for (const SuiteCase& each : suite.cases)
+    if (!pattern || fits(*pattern, each)) cases.push_back(&each);
+  return cases;
 }
 
 }  // namespace attn

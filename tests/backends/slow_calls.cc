@@ -1,5 +1,6 @@
 // Plans anew in every call, 40 ms each (pytorch/pytorch#191576).
 // expect: suite=time gates=numerics,latency status=ok check="min(times['first_ns'], times['second_ns'], times['device_ns']) > 4e7"
+// expect: suite=race gates=numerics,latency status=ok verdict=regressed exit=1 seconds=60 verdict_reason="^device_ns .* ms, .*x [(].*x to .*x[)] of good's .*, expected at most 10x$" check="' --backend mutant --backend good ' in row['reproduce']"
 #include <chrono>
 #include <thread>
 

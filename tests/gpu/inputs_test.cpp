@@ -52,6 +52,22 @@ TEST_F(GpuInputs, OfRaggedAndPagedCasesAreTheHostsBitForBit) {
   }
 }
 
+TEST_F(GpuInputs, OfABackwardPassAreTheHostsBitForBit) {
+  Dice dice(5);
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    Case c = random_case(dice);
+    if (dice.chance(3)) scatter(c, dice);
+    const std::array<std::int64_t, 4> shape{c.batch, c.heads, c.seq_q, c.head_dim_v};
+    const auto dtype = static_cast<std::int32_t>(c.dtype);
+    Laid dout = c.layout == Layout::thd ? Laid(dtype, ragged_layout(shape, c.lengths_q, StrideKind::dense)) : Laid(dtype, shape, static_cast<Lay>(dice(0, 5)));
+    const Twin card(dout.bytes);
+    const auto seed = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u;
+    gpu_fill_gradient(c, seed, dout.on(card), stream.get());
+    fill_gradient(c, seed, dout.view);
+    EXPECT_EQ(card.read(), dout.bytes) << case_id(c);
+  }
+}
+
 TEST_F(GpuInputs, HaveThePinnedHashes) {
   for (const PinnedInputs& pinned : pinned_inputs()) {
     const Filled filled(pinned.value, pinned.seed, {Lay::bhsd, Lay::bhsd, Lay::bhsd}, stream.get());

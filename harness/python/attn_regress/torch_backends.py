@@ -11,7 +11,7 @@ from .errors import Unsupported
 MASKED = frozenset({"fp32", "fp16", "bf16", "gqa", "head_dim_v", "causal", "top_left", "bottom_right", "window", "scale", "bool mask", "additive mask", "lengths",
                     "backward", "deterministic", "strides"})
 # How torch says that something cannot be done, where it has no exception of its own for it.
-_REFUSALS = re.compile(r"No available kernel|No viable backend|does not have a deterministic implementation|cuDNN Frontend error|No valid execution plans|not support|is not deterministic because",
+_REFUSALS = re.compile(r"No available kernel|Invalid backend|No viable backend|does not have a deterministic implementation|cuDNN Frontend error|No valid execution plans|not support|is not deterministic because",
                        re.IGNORECASE)
 
 
@@ -55,12 +55,12 @@ def _lengths(p, t, which):
     return lengths[:, None, None, None]
 
 
-def calls(p, t, forward, compiles=False, may_refuse=True):
+def calls(p, t, forward, compiles=False, may_refuse=True, explain=None):
     """What `prepare` returns: `forward(q, k, v)`, and its gradients apart where they are asked for. What compiles on its first call makes it here, where that
-    counts as preparing. `may_refuse`: what torch cannot do is unsupported; else it has failed."""
+    counts as preparing. `may_refuse`: what torch cannot do is unsupported; else it has failed. `explain(q, k, v)`: torch's reasons why it cannot."""
     torch.use_deterministic_algorithms(p.deterministic)
-    guarded = _Refusing if may_refuse else (lambda function: function)
-    forward = guarded(_seeded(p, t, forward) if p.dropout else forward)
+    guarded = _Refusing if may_refuse else (lambda function, _=None: function)
+    forward = guarded(_seeded(p, t, forward) if p.dropout else forward, explain)
     made = _with_gradients(t, forward, guarded) if p.backward else lambda: forward(t.q, t.k, t.v)
     if compiles:
         for call in made.values() if p.backward else [made]:
@@ -95,8 +95,8 @@ def _seeded(p, t, forward):
 class _Refusing:
     """A function whose first call may find that torch has no way to do it; torch says why in warnings."""
 
-    def __init__(self, function):
-        self._function, self._call = function, self._first
+    def __init__(self, function, explain=None):
+        self._function, self._explain, self._call = function, explain, self._first
 
     def __call__(self, *arguments):
         return self._call(*arguments)
@@ -111,7 +111,8 @@ class _Refusing:
             except (RuntimeError, NotImplementedError) as error:
                 if not _REFUSALS.search(str(error)):
                     raise
-                raise Unsupported(_reasons([str(each.message) for each in said] + [str(error)])) from None
+                more = self._explain(*arguments) if self._explain else []
+                raise Unsupported(_reasons([str(each.message) for each in said] + more + [str(error)])) from None
         self._call = self._function
         return result
 

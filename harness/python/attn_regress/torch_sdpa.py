@@ -1,5 +1,10 @@
 """scaled_dot_product_attention of PyTorch, held to one of its ways or left to choose; the base of backends/torch/*.py."""
 
+import os
+import re
+import sys
+import tempfile
+
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -9,11 +14,32 @@ WAYS = {"flash": torch.backends.cuda.enable_flash_sdp, "efficient": torch.backen
         "cudnn": torch.backends.cuda.enable_cudnn_sdp}
 
 
+# With `debug`, they warn of each reason against it, past Python's warnings. The math path has none.
+_ASK = {"flash": torch.backends.cuda.can_use_flash_attention, "efficient": torch.backends.cuda.can_use_efficient_attention,
+        "cudnn": torch.backends.cuda.can_use_cudnn_attention}
+
+
+def _warned(question):
+    """The warnings that torch writes to stderr meanwhile."""
+    with tempfile.TemporaryFile() as said:
+        sys.stderr.flush()
+        kept = os.dup(2)
+        try:
+            os.dup2(said.fileno(), 2)
+            question()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        said.seek(0)
+        return re.findall(r"Warning: (.*?)(?: \(function \w+\))?$", said.read().decode(errors="replace"), re.MULTILINE)
+
+
 class Sdpa:
     way = None  # a word of WAYS; None = torch chooses
+    can = MASKED | {"dropout", "dead_rows zero"}
 
     def supports(self, p):
-        return lacks(p, MASKED | {"dropout", "dead_rows zero"})
+        return lacks(p, self.can)
 
     def prepare(self, p, t):
         for way, enable in WAYS.items():  # until the next prepare: a context around every call would be in its time
@@ -25,10 +51,16 @@ class Sdpa:
         of_case = t.mask if p.mask == "tensor" else None  # its contents may change between calls
         more = {"is_causal": diagonal, "scale": p.scale, "dropout_p": p.dropout, "enable_gqa": p.heads != p.heads_kv}
 
-        def forward(q, k, v):
-            mask = fixed
-            if of_case is not None:
-                mask = of_case if hidden is None else of_case.masked_fill(hidden, 0 if of_case.dtype == torch.bool else float("-inf"))
-            return scaled_dot_product_attention(q, k, v, mask, **more)
+        def mask():
+            if of_case is None or hidden is None:
+                return fixed if of_case is None else of_case
+            return of_case.masked_fill(hidden, 0 if of_case.dtype == torch.bool else float("-inf"))
 
-        return calls(p, t, forward, may_refuse=self.way is not None)  # what it chose itself must work
+        def forward(q, k, v):
+            return scaled_dot_product_attention(q, k, v, mask(), **more)
+
+        def explain(q, k, v):
+            params = torch.backends.cuda.SDPAParams(q, k, v, mask(), p.dropout, diagonal, more["enable_gqa"])
+            return _warned(lambda: _ASK[self.way](params, debug=True)) if self.way in _ASK and q.is_cuda else []
+
+        return calls(p, t, forward, may_refuse=self.way is not None, explain=explain)  # what it chose itself must work

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-ActivityClass class_of(const std::string& name) { return classify(default_rules(), ActivityKind::kernel, readable_name(name)); }
+ActivityClass class_of(const std::string& name) { return classify(default_rules(), ActivityKind::kernel, readable_name(name)).activity_class; }
 
 KernelPath path_of(const std::vector<std::string>& kernels) {
   std::vector<CallActivities> calls(1);
@@ -38,7 +38,7 @@ TEST(Rules, KnowEveryNameThatTorchShowedOnAnH200) {
   for (const Json& each : data["names"]) {
     const auto kind = *from_word<ActivityKind>(each[0].get<std::string>());
     const auto name = each[1].get<std::string>();
-    EXPECT_NE(classify(default_rules(), kind, readable_name(name)), ActivityClass::other) << name;
+    EXPECT_NE(classify(default_rules(), kind, readable_name(name)).activity_class, ActivityClass::other) << name;
   }
 }
 
@@ -136,6 +136,40 @@ INSTANTIATE_TEST_SUITE_P(OurKernels, KnownPatterns, testing::Values(
     Pattern{"void attn::attn_chain_softmax<__nv_bfloat16, 8, 32, 32>(attn::Softmax)", softmax, kUnknown}, Pattern{"attn::attn_chain_gemm_qk(attn::Product, attn::GpuRows)", gemm, kUnknown},
     Pattern{"memcpy32_post", copy, kNone}, Pattern{"memset32_post", fill, kNone}, Pattern{"control_stream(uint4*)", other, kUnknown}, Pattern{"control_fill((anonymous namespace)::Elements, long)", other, kUnknown}));
 
+// Names that profiles of cuBLAS, CUTLASS and PyTorch show.
+TEST(Rules, TellWhatAGemmComputesWith) {
+  using enum GemmKind;
+  const std::map<std::optional<GemmKind>, std::vector<const char*>> names{
+      {fp32_simt, {"ampere_sgemm_128x64_nn", "volta_sgemm_32x128_tn", "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>(P)", "maxwell_sgemm_fp16_128x128_nn",
+                   "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas", "cpu_sgemm_qk", "void gemmSN_TN_kernel<float, 128, 16, 2, 4, 4, 4, true, cublasGemvTensorStridedBatched<float const>>(P)",
+                   "attn::attn_chain_gemm_qk(attn::Product, attn::GpuRows)"}},
+      {tf32, {"void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x64_16x6_nn_align4>(P)", "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_warpgroupsize1x1x1_execute_segment",
+              "nvjet_sss_tf32_128x256_TNT", "cutlass_80_tensorop_s1688tf32gemm_256x128"}},
+      {bf16, {"nvjet_sm90_tst_128x256_64x4_1x2_h_bz_coopA_NNN", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "nvjet_sm120_tst_mma_64x64x128_3", "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn",
+              "ampere_bf16_s1688gemm_bf16_128x128_ldg8", "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n", "cutlass_75_tensorop_s1688gemm_bf16_64x64_tn_align1",
+              "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_128x2_tn_align8>(P)", "cutlass_80_tensorop_s1688bf16gemm_64x64"}},
+      {fp16, {"nvjet_sm90_hsh_256x128_64x4_1x2_h_bz_coopA_TNT", "ampere_fp16_s16816gemm_fp16_64x64_ldg8", "ampere_fp16_s1688gemm_fp16_128x64_tn", "volta_h884gemm_64x128_ldg8_nn", "volta_fp16_s884gemm_fp16_128x128",
+              "cutlass_80_tensorop_f16_s16816gemm_f16_64x64", "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n", "ampere_h16816gemm_128x64", "turing_hgemm_128x64"}},
+      {fp8, {"nvjet_qqtst_128x256_128x6_2x1_2cta_v_bz_TNT", "nvjet_sm100_qqtst_128x256", "sm89_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n"}},
+      {std::nullopt, {"cpu_gemm_qk", "void cublasLt::splitKreduce_kernel<32, 16>(P)", "triton_tem_fused_bmm_3", "void gemv2T_kernel_val<int, int, float>(P)"}}};
+  for (const auto& [kind, list] : names)
+    for (const char* name : list) {
+      const OperationClass found = classify(default_rules(), ActivityKind::kernel, readable_name(name));
+      EXPECT_EQ(found, (OperationClass{ActivityClass::gemm, kind})) << name << " is " << to_string(found);
+    }
+}
+
+TEST(Rules, EveryProductThatTorchShowedOnAnH200HasItsKind) {
+  std::map<GemmKind, int> kinds;
+  const Json data = recorded();
+  for (const Json& each : data["names"]) {
+    const OperationClass found = classify(default_rules(), *from_word<ActivityKind>(each[0].get<std::string>()), readable_name(each[1].get<std::string>()));
+    EXPECT_EQ(found.gemm_kind.has_value(), found.activity_class == ActivityClass::gemm) << each[1];
+    if (found.gemm_kind) ++kinds[*found.gemm_kind];
+  }
+  EXPECT_EQ(kinds, (std::map<GemmKind, int>{{GemmKind::fp32_simt, 6}, {GemmKind::fp16, 2}, {GemmKind::bf16, 2}}));
+}
+
 TEST(Rules, TellOurMathFromOurNaiveChain) {
   EXPECT_EQ(path_of({"cpu_gemm_qk", "cpu_scale", "cpu_masked_fill", "cpu_softmax", "cpu_gemm_pv"}), KernelPath::naive);
   EXPECT_EQ(path_of({"cpu_scale_q", "cpu_scale_k", "cpu_gemm_qk", "cpu_is_neginf", "cpu_softmax", "cpu_all_masked", "cpu_where", "cpu_gemm_pv"}), KernelPath::math);
@@ -165,13 +199,14 @@ TEST(Rules, CallItNoneWhenNothingThatCouldBeAttentionRan) {
 
 TEST(Rules, AUsersRulesComeFirst) {
   const std::string path = testing::TempDir() + "rules_" + std::to_string(getpid()) + ".yaml";
-  std::ofstream(path) << "version: 1\nclasses:\n  - {class: attention, name: something_new}\npaths:\n  - {path: triton, names: something_new}\n";
+  std::ofstream(path) << "version: 1\nclasses:\n  - {class: attention, name: something_new}\n  - {class: gemm.tf32, name: my_product}\npaths:\n  - {path: triton, names: something_new}\n";
   const Rules rules = load_rules(path);
   std::remove(path.c_str());
   const Account result = account({{{ActivityKind::kernel, "something_new", {}, 1, 2}}}, rules);
   EXPECT_EQ(result.kernels[0].activity_class, ActivityClass::attention);
   EXPECT_EQ(result.kernel_path, KernelPath::triton);
-  EXPECT_EQ(classify(rules, ActivityKind::kernel, "cpu_softmax"), ActivityClass::softmax);
+  EXPECT_EQ(account({{{ActivityKind::kernel, "my_product", {}, 1, 2}}}, rules).kernels[0].gemm_kind, GemmKind::tf32);
+  EXPECT_EQ(classify(rules, ActivityKind::kernel, "cpu_softmax").activity_class, ActivityClass::softmax);
 }
 
 struct BadRules {
@@ -181,6 +216,7 @@ struct BadRules {
 
 TEST(Rules, BadOnesAreRefusedWithTheirPlace) {
   for (const auto& [text, message] : {BadRules{"version: 2\n", "r.yaml:1:10: "}, {"version: 1\nclasses:\n  - {class: gem, name: x}\n", "did you mean gemm?"},
+                                      {"version: 1\nclasses:\n  - {class: gemm.fp23, name: x}\n", "r.yaml:3:13: class: found \"gemm.fp23\"; allowed are: attention, gemm, gemm.fp32_simt"},
                                       {"version: 1\nclasses:\n  - {class: gemm, name: 'a('}\n", "r.yaml:3:25: name: no regular expression: \"a(\""},
                                       {"version: 1\npaths:\n  - {path: math}\n", "would fit every call"}, {"version: 1\npath: []\n", "did you mean paths?"},
                                       {"version: 1\npaths:\n  - {path: math, names: [{name: x, count: 0}]}\n", "r.yaml:3:43: "}, {"classes: []\n", "version"}}) {

@@ -120,6 +120,23 @@ TEST(Counts, ExpectationsSpeakOfTheHostToo) {
   ASSERT_EQ(verdict.findings.size(), 2u);
   EXPECT_EQ(verdict.findings[0].message, "synchronisations 1, expected 0");
   EXPECT_EQ(verdict.findings[1].message, "it cannot be captured into a graph");
+  s.now.counts.launches = CountRange{6, 7};
+  s.now.counts.synchronisations = CountRange{0, 0};
+  s.now.counts.allocations = CountRange{2, 2};
+  s.input.expectations[0].allocations = CountBound{0, 1};
+  s.input.expectations[0].capturable = false;
+  EXPECT_EQ(s.verdict().findings.size(), 2u);
+  EXPECT_EQ(s.verdict().reason, "launches 6..7, expected 6");
+  EXPECT_EQ(s.verdict().findings[1].message, "allocations 2, expected 0..1");
+  s.now.capturable = true;
+  EXPECT_EQ(s.verdict().findings.back().message, "it can be captured into a graph, expected not to be");
+  // Where the host's calls are not recorded, on a CPU, nothing of this is known.
+  s.now.counts.launches.reset();
+  s.now.counts.synchronisations.reset();
+  s.now.counts.allocations.reset();
+  s.now.capturable.reset();
+  EXPECT_THAT(s.verdict().findings, testing::IsEmpty());
+  EXPECT_THAT(s.verdict().not_judged, testing::IsSupersetOf({"expected launches: not counted", "expected synchronisations: not counted", "expected allocations: not counted", "expected capturable: not known"}));
 }
 
 TEST(Counts, ARenamedKernelIsANoteAndNoFailure) {
@@ -191,6 +208,51 @@ TEST(Expectations, CountsMayBeRanges) {
   EXPECT_EQ(s.verdict().reason, "memsets 1..3, expected 0..2");
   s.now.counts.memsets.reset();
   EXPECT_THAT(s.verdict().not_judged, Contains("expected memsets: not counted"));
+}
+
+// attention-backends of PyTorch: the math path widens bf16 to fp32, and its products leave the tensor cores.
+TEST(Expectations, AnUnwantedClassIsNamedWithItsKernels) {
+  Scene s(DeviceType::cuda);
+  s.no_baseline();
+  s.calls({scene::op("nvjet_sm90_tst_64x8_TNT"), scene::op("softmax_warp_forward"), scene::op("ampere_sgemm_128x64_nn"), scene::op("ampere_sgemm_128x64_nn")});
+  Expectation& expectation = s.input.expectations.emplace_back();
+  expectation.place.line = 12;
+  expectation.no = {{ActivityClass::gemm, GemmKind::fp32_simt}};
+  const Verdict verdict = s.verdict();
+  EXPECT_EQ(verdict.outcome, Outcome::regressed);
+  EXPECT_EQ(verdict.reason, "2 x ampere_sgemm_128x64_nn is gemm.fp32_simt, expected no gemm.fp32_simt");
+  ASSERT_EQ(verdict.findings.size(), 1u);
+  EXPECT_EQ(verdict.findings[0].gate, Gate::kernels);
+  EXPECT_EQ(verdict.findings[0].metric, "class");
+  EXPECT_EQ(verdict.findings[0].line, 12);
+  s.input.expectations[0].no = {{ActivityClass::gemm, GemmKind::tf32}, {ActivityClass::copy}};
+  EXPECT_EQ(s.verdict().outcome, Outcome::no_baseline);
+  s.input.expectations[0].no = {{ActivityClass::gemm}};
+  EXPECT_EQ(s.verdict().reason, "1 x nvjet_sm90_tst_64x8_TNT is gemm.bf16, 2 x ampere_sgemm_128x64_nn is gemm.fp32_simt, expected no gemm");
+  s.input.gates.enabled.erase(Gate::kernels);
+  EXPECT_EQ(s.verdict().outcome, Outcome::no_baseline);
+}
+
+TEST(Expectations, AClassTakesInMemcpysAndMemsets) {
+  Scene s;
+  s.no_baseline();
+  s.calls({scene::op("cpu_gemm_qk"), scene::memory_copy(), scene::op("cpu_softmax"), scene::op("cpu_copy_o")});
+  s.input.expectations.emplace_back().no = {{ActivityClass::copy}, {ActivityClass::fill}};
+  const Verdict verdict = s.verdict();
+  ASSERT_EQ(verdict.findings.size(), 1u);
+  EXPECT_EQ(verdict.reason, "1 x cpu_memcpy_scores is copy, 1 x cpu_copy_o is copy, expected no copy");
+}
+
+TEST(Expectations, AGemmOfUnknownKindIsNoProof) {
+  Scene s;
+  s.no_baseline();
+  s.input.expectations.emplace_back().no = {{ActivityClass::gemm, GemmKind::fp32_simt}};
+  Verdict verdict = s.verdict();
+  EXPECT_EQ(verdict.outcome, Outcome::no_baseline);
+  EXPECT_THAT(verdict.not_judged, testing::IsSupersetOf({"expected no gemm.fp32_simt: what cpu_gemm_qk computes with is not known", "expected no gemm.fp32_simt: what cpu_gemm_pv computes with is not known"}));
+  s.now.counts = {};
+  s.now.kernels.clear();
+  EXPECT_THAT(s.verdict().not_judged, Contains("expected no gemm.fp32_simt: not counted"));
 }
 
 TEST(Memory, AboveTheBaselineFails) {

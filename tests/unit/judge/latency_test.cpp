@@ -181,6 +181,27 @@ TEST(Latency, TheControlRowsExcuseOnlyWhatTheyShow) {
   EXPECT_EQ(s.verdict().outcome, Outcome::regressed) << "counts do not depend on the machine's mood";
 }
 
+// A baseline of a slow hour would hide a fault of the same size.
+TEST(Latency, AFasterMachineThatTheRowDoesNotFollowIsAShift) {
+  Scene s;
+  s.input.control = Interval{0.45, 0.4, 0.5};
+  for (const double ratio : {0.9, 1.0, 1.2}) {
+    s.slower(ratio, 2);
+    EXPECT_EQ(s.verdict().outcome, Outcome::undecided) << ratio;
+    EXPECT_TRUE(wants_more_blocks(s.input)) << ratio;
+    s.slower(ratio, 3);
+    EXPECT_EQ(s.verdict().outcome, Outcome::environment_shift) << ratio;
+    EXPECT_FALSE(wants_more_blocks(s.input)) << ratio;
+  }
+  s.slower(0.5);
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass) << "it has followed";
+  s.slower(3);
+  EXPECT_EQ(s.verdict().outcome, Outcome::regressed) << "slower than before on any machine";
+  s.slower(1);
+  s.input.control = Interval{0.9, 0.85, 0.95};
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass) << "within what is tolerated";
+}
+
 TEST(Latency, IsNotJudgedWhereTheNumbersAreNotOfOneKind) {
   const auto reason = [](auto&& set) {
     Scene s;

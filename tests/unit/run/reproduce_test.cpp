@@ -26,6 +26,21 @@ TEST(Reproduce, RunsJustThatRow) {
   EXPECT_THAT(reproduce_command(suite, trial, options), testing::EndsWith("--backend naive --plugin naive=./lib.so:planted.copy --python /venv/bin/python --gates kernels,copies --rules r.yaml --baseline 'base lines' --max-cost 50000000000FLOP --timeout 5000ms --seed 3"));
 }
 
+TEST(Reproduce, RunsTheRowsThatItIsComparedWithToo) {
+  Suite suite;
+  suite.path = "s.yaml";
+  Trial trial, smaller, other;
+  trial.id = "large";
+  smaller.id = "small";
+  other.id = "large";
+  trial.backend.name = smaller.backend.name = "mine";
+  other.backend.name = "naive";
+  RunOptions options;
+  options.plugins = {{"naive", "./n.so", ""}};
+  EXPECT_EQ(reproduce_command(suite, trial, options, {&smaller, &other}),
+            "attn-regress run s.yaml --filter '^large$' --filter '^small$' --backend mine --backend naive --plugin naive=./n.so");
+}
+
 TEST(Reproduce, QuotesForTheShell) {
   Suite suite;
   suite.path = "it's.yaml";

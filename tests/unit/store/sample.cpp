@@ -63,7 +63,7 @@ Row sample_row(std::int64_t index, std::int64_t kernels) {
   m.counts.kernels = CountRange{kernels, kernels + 1};
   m.counts.copies = CountRange{0, 0};
   m.counts.memsets = CountRange{2, 2};  // copy_bytes stays unknown
-  m.kernels = {{0, ActivityKind::kernel, ActivityClass::gemm, "cpu_gemm<'\"\\>", std::nullopt, {kernels, kernels + 1}, 1500.5},
+  m.kernels = {{0, ActivityKind::kernel, ActivityClass::gemm, "cpu_gemm<'\"\\>", std::nullopt, {kernels, kernels + 1}, 1500.5, GemmKind::fp16},
                {1, ActivityKind::memcpy, ActivityClass::copy, "DtoD", 4096, {1, 1}, std::nullopt}};
   m.calls = {{{ActivityKind::kernel, "gemm<1>", std::nullopt, 10, 20}, {ActivityKind::memcpy, "DtoD", 4096, 20, 25}},
              {{ActivityKind::kernel, "gemm<1>", std::nullopt, 30, 41}}};

@@ -41,7 +41,7 @@ TEST_F(Views, HaveTheDocumentedColumnsInOrder) {
             "first_ns second_ns workspace_bytes peak_bytes max_abs_error rel_error instrument cache verdict verdict_reason "
             "launches synchronisations allocations frees capturable sm_clock_mhz throttle");
   EXPECT_EQ(columns("v_series"), "suite case_id backend device platform metric unit instrument run_id started_at commit_id value low high");
-  EXPECT_EQ(columns("v_kernels"), "run_id suite case_id backend device ordinal kind class name bytes count device_ns");
+  EXPECT_EQ(columns("v_kernels"), "run_id suite case_id backend device ordinal kind class name bytes count device_ns gemm_kind");
   EXPECT_THAT(columns("v_regressions"), testing::StartsWith("suite case_id backend device platform run_id started_at metric ratio low high threshold cause verdict message"));
 }
 

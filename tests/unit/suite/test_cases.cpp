@@ -99,7 +99,7 @@ TEST(Cases, TakeAxesOfFieldsThatAreMapsOrLists) {
   EXPECT_THAT(ids(suite_text("batch: 2\nheads: 4\nhead_dim: 16\ndtype: fp32\nseq: 8\nlengths: {axis: [none, {q: [8, 1]}]}\n")),
               ElementsAre("x:fp32/b2/h4/q8.k8/d16", "x:fp32/b2/h4/q8.k8/d16/lengths_q=8,1"));
   EXPECT_THAT(ids(suite_text("batch: {axis: [1, 2]}\nheads: 1\nhead_dim: 16\ndtype: fp32\nseq: 8\nalibi: {slopes: {axis: [default, [0.5]]}}\n")),
-              ElementsAre("x:fp32/b1/h1/q8.k8/d16/alibi=", "x:fp32/b1/h1/q8.k8/d16/alibi=0.5", "x:fp32/b2/h1/q8.k8/d16/alibi=", "x:fp32/b2/h1/q8.k8/d16/alibi=0.5"));
+              ElementsAre("x:fp32/b1/h1/q8.k8/d16/alibi", "x:fp32/b1/h1/q8.k8/d16/alibi=0.5", "x:fp32/b2/h1/q8.k8/d16/alibi", "x:fp32/b2/h1/q8.k8/d16/alibi=0.5"));
   EXPECT_THAT(ids(suite_text(kBasic + "strides: {k: [dense, expanded], v: transposed}\n")),
               ElementsAre("x:fp32/b1/h4/q8.k8/d16/strides=dense.dense.transposed.dense", "x:fp32/b1/h4/q8.k8/d16/strides=dense.expanded.transposed.dense"));
 }

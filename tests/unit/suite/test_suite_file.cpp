@@ -106,7 +106,7 @@ TEST(Gates, RefuseBareNumbersAndNonsense) {
 }
 
 TEST(Expectations, KeepTheirPlaceAndBounds) {
-  const Suite suite = with("expect:\n  - {backend: [naive, flash], cases: ^x, device: cuda, arch: cuda.sm90, version: {torch: \">=2.11, <3\"}, kernels: 5, copies: 0..2, copy_bytes: 1KiB..4096, memsets: 1.., kernel_path: [fused, math], supported: true, smooth: 15%}\n");
+  const Suite suite = with("expect:\n  - {backend: [naive, flash], cases: ^x, device: cuda, arch: cuda.sm90, version: {torch: \">=2.11, <3\"}, kernels: 5, copies: 0..2, copy_bytes: 1KiB..4096, memsets: 1.., kernel_path: [fused, math], supported: true, launches: 1, synchronisations: 0, allocations: 0..2, capturable: false}\n");
   ASSERT_EQ(suite.expectations.size(), 1u);
   const Expectation& e = suite.expectations[0];
   EXPECT_EQ(e.place, (Place{"s.yaml", 12, 5}));
@@ -125,7 +125,68 @@ TEST(Expectations, KeepTheirPlaceAndBounds) {
   EXPECT_EQ(e.memsets->high, std::nullopt);
   EXPECT_THAT(e.kernel_path, ElementsAre(KernelPath::flash2, KernelPath::flash3, KernelPath::flash4, KernelPath::cudnn, KernelPath::efficient, KernelPath::flex, KernelPath::math));
   EXPECT_EQ(e.supported, true);
-  EXPECT_EQ(e.smooth, 0.15);
+  ASSERT_TRUE(e.launches && e.synchronisations && e.allocations);
+  EXPECT_EQ(e.launches->high, 1);
+  EXPECT_EQ(e.synchronisations->high, 0);
+  EXPECT_EQ(e.allocations->high, 2);
+  EXPECT_EQ(e.capturable, false);
+}
+
+TEST(Expectations, NameClassesOfOperations) {
+  const Suite suite = with("expect: [{backend: naive, no: [gemm.fp32_simt, copy]}, {no: gemm}]\n");
+  EXPECT_THAT(suite.expectations[0].no, ElementsAre(OperationClass{ActivityClass::gemm, GemmKind::fp32_simt}, OperationClass{ActivityClass::copy}));
+  EXPECT_THAT(suite.expectations[1].no, ElementsAre(OperationClass{ActivityClass::gemm}));
+  EXPECT_EQ(message("expect: [{no: [copy, gemm.fp32]}]\n"),
+            "s.yaml:11:22: no: found \"gemm.fp32\"; allowed are: attention, gemm, gemm.fp32_simt, gemm.tf32, gemm.fp16, gemm.bf16, gemm.fp8, softmax, mask, elementwise, reduce, copy, cast, fill, rng, "
+            "other; did you mean gemm.tf32?");
+  EXPECT_THAT(message("expect: [{no: []}]\n"), HasSubstr("s.yaml:11:15: no: "));
+}
+
+// The suite of these tests with a list of lengths.
+Suite with_lengths(const std::string& seq, const std::string& rest) { return parse_suite(suite_text(kNoSeq + "seq: " + seq + "\n", rest), "s.yaml"); }
+std::string message_with_lengths(const std::string& seq, const std::string& rest) { return message_of(suite_text(kNoSeq + "seq: " + seq + "\n", rest)); }
+
+TEST(Expectations, HoldASweepToBeSmoothWhereThereIsOne) {
+  const auto smooth = [](const char* lengths) { return message_with_lengths(lengths, "expect: [{smooth: 15%}]\n"); };
+  EXPECT_EQ(with_lengths("{sweep: around 64}", "expect: [{smooth: 15%}]\n").expectations[0].smooth, 0.15);
+  EXPECT_EQ(with_lengths("[15, 16, 17, 64]", "expect: [{smooth: 15%}]\n").expectations[0].smooth, 0.15);
+  for (const char* lengths : {"64", "[63, 64]", "[62, 64, 66]"}) EXPECT_THAT(smooth(lengths), HasSubstr("no selected case has a neighbour on either side")) << lengths;
+}
+
+TEST(Expectations, FollowMemoryAlongASize) {
+  const Suite suite = with_lengths("[64, 128]", "expect: [{backend: flash, memory_slope: {over: seq, at_most: 1.1}}]\n");
+  ASSERT_TRUE(suite.expectations[0].memory_slope);
+  EXPECT_EQ(suite.expectations[0].memory_slope->over, SizeAxis::seq);
+  EXPECT_EQ(suite.expectations[0].memory_slope->at_most, 1.1);
+  const auto slope = [](const std::string& fields) { return message_with_lengths("[64, 128]", "expect: [{memory_slope: {" + fields + "}}]\n"); };
+  EXPECT_EQ(slope("over: seqq, at_most: 1"), "s.yaml:11:32: over: found \"seqq\"; allowed are: batch, heads, seq, seq_q, seq_kv, head_dim; did you mean seq?");
+  EXPECT_THAT(slope("over: seq"), HasSubstr("at_most"));
+  EXPECT_THAT(slope("over: seq, at_most: 1, per: 2"), HasSubstr("unknown key \"per\" in memory_slope; allowed are: over, at_most"));
+  EXPECT_EQ(slope("over: seq, at_most: -1"), "s.yaml:11:46: at_most: found \"-1\"; wanted is a power of seq such as 1.1");
+  EXPECT_THAT(slope("over: seq, at_most: linear"), HasSubstr("s.yaml:11:46: at_most: "));
+}
+
+TEST(Expectations, ASlopeThatNoRowCouldShowIsRefused) {
+  const char* kWhy = ": no selected case has a partner that differs in seq alone and has at most half of it; give seq a list, such as seq: [512, 1024]";
+  for (const char* seq : {"64", "[64, 65]", "{sweep: around 64}"})
+    EXPECT_EQ(message_with_lengths(seq, "expect: [{memory_slope: {over: seq, at_most: 1}}]\n"), std::string("s.yaml:11:25: memory_slope") + kWhy) << seq;
+  EXPECT_EQ(message_with_lengths("[64, 128]", "expect: [{cases: q64, memory_slope: {over: seq, at_most: 1}}]\n"), std::string("s.yaml:11:37: memory_slope") + kWhy);
+  EXPECT_EQ(message_with_lengths("[64, 128]", "expect: [{cases: q128, memory_slope: {over: seq, at_most: 1}}]\n"), "no error");
+  EXPECT_THAT(message_with_lengths("[64, 128]", "expect: [{memory_slope: {over: batch, at_most: 1}}]\n"), HasSubstr("give batch a list"));
+}
+
+TEST(Expectations, RaceAnotherBackend) {
+  const Suite suite = with("expect: [{backend: flash, time_ratio: {to: naive, at_most: 0.5x}}]\n");
+  ASSERT_TRUE(suite.expectations[0].time_ratio);
+  EXPECT_EQ(suite.expectations[0].time_ratio->to, "naive");
+  EXPECT_EQ(suite.expectations[0].time_ratio->at_most, 0.5);
+  const auto ratio = [](const std::string& rest) { return message("expect: [{" + rest + "}]\n"); };
+  EXPECT_EQ(ratio("time_ratio: {to: naiv, at_most: 1x}"), "s.yaml:11:28: to: found \"naiv\"; allowed are: naive, flash; did you mean naive?");
+  EXPECT_EQ(ratio("time_ratio: {to: naive, at_most: 1.05}"), "s.yaml:11:44: at_most: found \"1.05\" without a unit; write it with one, such as 1.05x; allowed are: x");
+  EXPECT_EQ(ratio("time_ratio: {to: naive, at_most: 0x}"), "s.yaml:11:44: at_most: found \"0x\"; it must be more than 0x");
+  EXPECT_EQ(ratio("backend: naive, time_ratio: {to: naive, at_most: 1x}"), "s.yaml:11:44: to: compares \"naive\" with itself; name another backend, here or in `backend`");
+  EXPECT_EQ(ratio("backend: [naive, flash], time_ratio: {to: naive, at_most: 1x}"), "no error");
+  EXPECT_EQ(ratio("time_ratio: {to: naive, at_most: 1x}"), "no error");
 }
 
 TEST(Expectations, RefuseWhatCouldNeverHold) {
@@ -134,7 +195,7 @@ TEST(Expectations, RefuseWhatCouldNeverHold) {
   EXPECT_EQ(expect("backend: [naive, cudnn], kernels: 1"), "s.yaml:11:28: backend: found \"cudnn\"; allowed are: naive, flash");
   EXPECT_THAT(expect("cases: \"(\", kernels: 1"), HasSubstr("s.yaml:11:18: cases: \"(\" is no regular expression: "));
   EXPECT_EQ(expect("cases: decode, kernels: 1"), "s.yaml:11:18: cases: \"decode\" is found in none of the 1 cases nor in their tags; the first is x:fp32/b1/h4/q8.k8/d16");
-  EXPECT_EQ(expect("backend: naive"), "s.yaml:11:10: expects nothing; add one of: kernels, copies, copy_bytes, memsets, launches, synchronisations, allocations, capturable, kernel_path, supported, smooth");
+  EXPECT_EQ(expect("backend: naive"), "s.yaml:11:10: expects nothing; add one of: kernels, copies, copy_bytes, memsets, launches, synchronisations, allocations, capturable, kernel_path, no, supported, smooth, memory_slope, time_ratio");
   EXPECT_EQ(expect("kernels: 5us"), "s.yaml:11:20: kernels: found \"5us\"; wanted is a count such as 5, a range such as 0..2, or 1.. for at least 1");
   for (const char* bad : {"-1", "..2", "1...2", "1..x", "01", "1.5", "\"1\"", "[1]", "99999999999999999999"})
     EXPECT_THAT(expect(std::string("kernels: ") + bad), HasSubstr("wanted is a count such as 5")) << bad;

@@ -1,0 +1,33 @@
+#pragma once
+// Device times of rows of one run, held against each other.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/judge.hpp"
+
+namespace attn {
+
+inline constexpr std::size_t kConfirmingBlocks = 3;  // of each row: nobody fails on fewer, unless the parent may not measure that many
+
+// What one comparison gave.
+struct TimesJudgement {
+  std::optional<Outcome> outcome;  // empty: not judged, `message` says why. Else pass, undecided or regressed
+  Interval ratio;                  // of this row's time to the other's
+  std::string message;
+  bool open = false;               // more blocks may settle it
+};
+
+std::vector<double> device_times(const Measurement& measurement);
+// Why the times of `here` and `others` cannot be compared: not measured, or with two instruments. Empty when they can.
+std::string incomparable(const Measurement& here, const std::vector<const Measurement*>& others);
+// Of two that can be compared: the ratio of their times, widened by what the instrument cannot tell apart.
+Interval device_ratio(const Measurement& here, const std::vector<double>& other, double confidence = 0.95);
+// "2.1x (1.9x to 2.3x)"
+std::string ratio_text(const Interval& ratio);
+
+// Adds what `judgement` says for `expectation`, which calls it `name` and allows `allowed` times the other's time.
+void add_judgement(const TimesJudgement& judgement, const char* name, double allowed, const Expectation& expectation, Verdict& verdict);
+
+}  // namespace attn
