@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/baseline_lookup.hpp"
 #include "cli/commit.hpp"
@@ -69,11 +70,11 @@ void publish(const std::function<void()>& body) {
   }
 }
 
-// `database`: where the run is kept; empty = not as a whole.
-void report(const RunResult& result, const std::string& database, const Arguments& arguments, OutputFile& json) {
+// `rows_kept`: empty = the run is kept as a whole.
+void report(const RunResult& result, std::optional<std::size_t> rows_kept, const Arguments& arguments, OutputFile& json) {
   std::FILE* stream = json.is_stdout() ? stderr : stdout;
   const Canvas canvas = canvas_of(stream, arguments.color);
-  print(stream, table(result, {canvas.columns, canvas.color, database}));
+  print(stream, table(result, {canvas.columns, canvas.color, database_path(arguments.database), rows_kept}));
   publish([&] { json.write(run_json(result).dump(1, ' ', false, Json::error_handler_t::replace) + "\n"); });
 }
 
@@ -112,7 +113,7 @@ ExitCode run_suites(Arguments arguments) {
     if (result.exit != ExitCode::gate_failed && result.exit != ExitCode::interrupted) result.exit = ExitCode::usage_error;
   }
 
-  report(result, recorder.fault().empty() ? database_path(arguments.database) : "", arguments, json);
+  report(result, recorder.fault().empty() ? std::nullopt : std::optional(recorder.rows_kept()), arguments, json);
   if (arguments.update_baseline && result.exit != ExitCode::interrupted)
     publish([&] { print(stderr, update_text(record(baselines, result, rows_to_update(result, lookup)))); });
   return result.exit;

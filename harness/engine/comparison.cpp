@@ -59,10 +59,10 @@ class NaiveError {
   double of(const Evaluation& expected, std::size_t row) const { return std::max(per_noise_[octave_of(expected.visible[row])] * expected.noise[row], least(expected, row)); }
 
   // What a row may err by however lucky the naive one was (probes whose products are exact, gradients that cancel to 0): a rounding of the weights to the dtype,
-  // and a few of the sums in fp32; and of the scores, whose size the log-sum-exp tells where there is one. Buried rows have lost their scores to rounding.
+  // and a few of the sums in fp32; and of the scores. Buried rows have lost their scores to rounding.
   double least(const Evaluation& expected, std::size_t row) const {
-    const double mean_score = expected.lse[row] - std::log(static_cast<double>(expected.visible[row]));
-    return unit_ * (std::isfinite(mean_score) && !buried_ ? 1 + std::fabs(mean_score) : 1) * expected.noise[row];
+    const double size = !expected.score_size.empty() ? expected.score_size[row] : std::fabs(expected.lse[row] - std::log(static_cast<double>(expected.visible[row])));
+    return unit_ * (std::isfinite(size) && !buried_ ? 1 + size : 1) * expected.noise[row];
   }
 
  private:
@@ -90,6 +90,8 @@ Comparison compare(const std::vector<double>& found, const Evaluation& expected,
   const auto columns = static_cast<std::size_t>(expected.columns);
   const NaiveError of_buried(expected, naive, dtype, true), of_others(expected, naive, dtype, false);
   result.off.assign(rows, false);
+  // A quarter of the largest error is about the mean one of random roundings; that of few rows may lie well above.
+  const double mean_share = std::min(1.0, (1 + 3 / std::sqrt(static_cast<double>(rows))) / 4);
   double worst_ratio = -1, errors = 0, naive_errors = 0, ulps = 0, error_squares = 0, squares = 0, elements = 0;
   for (std::size_t row = 0; row < rows; ++row) {
     const double* const want = expected.out.data() + row * columns;
@@ -99,7 +101,8 @@ Comparison compare(const std::vector<double>& found, const Evaluation& expected,
     // A dead row of the policy zero weighs nothing and is exactly 0.
     const bool exact = expected.noise[row] == 0 && largest == 0;
     const bool buried = is_buried(expected.lse[row], dtype);
-    const double two_ulp = exact ? 0 : 2 * ulp(largest, dtype), budget = 2 * (buried ? of_buried : of_others).of(expected, row) + two_ulp;
+    const double two_ulp = exact ? 0 : 2 * ulp(largest, dtype) + kFlushed, budget = 2 * (buried ? of_buried : of_others).of(expected, row) + two_ulp;
+    result.budgets.push_back(budget);
     for (std::size_t x = 0; x < columns; ++x) {
       const bool both_nan = std::isnan(want[x]) && std::isnan(have[x]);
       double error = std::fabs(have[x] - want[x]);
@@ -122,9 +125,8 @@ Comparison compare(const std::vector<double>& found, const Evaluation& expected,
         elements += 1;
         errors += error;
         ulps += two_ulp;
-        // A quarter of the largest error is about the mean one of random roundings.
         if (const double each = std::fabs(naive.out[row * columns + x] - want[x]); std::isfinite(each))
-          naive_errors += std::max(each, of_others.least(expected, row) / 4);
+          naive_errors += std::max(each, of_others.least(expected, row) * mean_share);
       }
       error_squares += error * error;
       squares += want[x] * want[x];

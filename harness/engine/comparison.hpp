@@ -8,9 +8,14 @@
 
 namespace attn {
 
+// What may be lost where a step's result below float's smallest normal number is flushed to zero, which compilers and cards may do, and then multiplied by
+// others: by up to 2^20. Conversions to 16 and 8 bit keep their subnormal numbers.
+inline constexpr double kFlushed = 0x1p-106;
+
 struct Comparison {
   bool right = true;                       // every row within its budget, and the mean within its own
   std::vector<bool> off;                   // per row: beyond its budget
+  std::vector<double> budgets;             // per row
   double max_error = 0, max_error_budget = 0;  // the largest error and the budget of its row
   double mean_error = 0, mean_budget = 0;  // over all elements but those of buried rows
   double rel_error = 0;                    // ||found - expected|| / ||expected||

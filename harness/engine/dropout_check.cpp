@@ -18,6 +18,9 @@ constexpr double kCoarseness = 1.0 / 256;  // of p
 
 double odds_of(double p) { return p / (1 - p); }
 
+// Whether a row's weights are large enough that none need be flushed to zero.
+bool is_felt(double scatter) { return scatter > kFlushed * kFlushed; }
+
 // Sums of independent numbers that are 0 on average.
 struct Sum {
   double value = 0, squares = 0, least_variance = 0, rows = 0, means = 0;
@@ -84,6 +87,7 @@ DropoutFinding check_dropout(const std::vector<double>& found, const Evaluation&
   Sum along, unscaled, swapped, all;
   std::map<std::pair<std::int64_t, std::int64_t>, Sum> heads;
   Squares distances(p);
+  const std::vector<double> budgets = compare(found, expected, naive, dtype).budgets;
   std::string far;
   double squares = 0, product = 0;
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -103,11 +107,12 @@ DropoutFinding check_dropout(const std::vector<double>& found, const Evaluation&
     }
     if (std::isnan(of_want) || !std::isfinite(off_squares)) continue;  // a dead row of the policy nan, or what is not finite and told elsewhere
     const double distance = std::sqrt(off_squares / static_cast<double>(columns));
-    if (far.empty() && distance > row_limit * expected.noise[r] + 0.02 * most)  // 0.02: the coarsest dtype's own error
+    const double most_distance = row_limit * expected.noise[r] + std::max(0.02 * most, budgets[r] / (1 - p));  // 0.02: the coarsest dtype's own error
+    if (far.empty() && distance > most_distance)
       far = fmt::format("(batch {}, head {}, row {}) is further from the reference than dropout explains: {:.3g} on average, at most {:.3g}", rows[r].batch,
-                        rows[r].head, rows[r].row, distance, row_limit * expected.noise[r]);
-    if (!expected.scatter.empty() && expected.scatter[r] > 0 && std::isfinite(rounding)) distances.add(off_squares, rounding, expected.scatter[r], expected.scatter_squares[r]);
-    if (of_want == 0 || expected.noise[r] == 0) continue;
+                        rows[r].head, rows[r].row, distance, most_distance);
+    if (!expected.scatter.empty() && is_felt(expected.scatter[r]) && std::isfinite(rounding)) distances.add(off_squares, rounding, expected.scatter[r], expected.scatter_squares[r]);
+    if (of_want == 0 || expected.noise[r] <= kFlushed) continue;
     // In units in which all rows scatter alike, so that the few rows with few keys do not decide alone.
     const double unit = std::sqrt(of_want) * expected.noise[r], mean = of_want / unit;
     const double variance = odds * of_want * of_want / static_cast<double>(std::max<std::int64_t>(1, expected.visible[r])) / (unit * unit);
@@ -140,11 +145,19 @@ DropoutFinding check_dropout(const std::vector<double>& found, const Evaluation&
   return {};
 }
 
-bool must_show_dropout(const Evaluation& expected, double p) {
-  double weights = 0;
-  for (std::size_t row = 0; row < expected.scatter.size(); ++row)
-    if (expected.scatter_squares[row] > 0) weights += expected.scatter[row] * expected.scatter[row] / expected.scatter_squares[row];
-  return weights * std::log1p(-p) < std::log(1e-6);
+bool must_show_dropout(const std::vector<double>& found, const Evaluation& expected, const std::vector<double>& budgets, double p) {
+  constexpr double kByChance = 1e-6;
+  const auto columns = static_cast<double>(expected.columns);
+  double log_chance = 0;
+  for (std::size_t row = 0; row < expected.scatter.size(); ++row) {
+    const double scatter = expected.scatter[row], squares = expected.scatter_squares[row];
+    const auto first = found.begin() + static_cast<std::ptrdiff_t>(row) * expected.columns;
+    if (!is_felt(scatter) || !std::all_of(first, first + expected.columns, [](double each) { return std::isfinite(each); })) continue;
+    const double weights = scatter * scatter / squares, undropped = std::exp(weights * std::log1p(-p));
+    const double moved = std::sqrt(std::max(1.0, weights * odds_of(p)) * squares / scatter / columns);  // in a column, by one dropped weight or by all of them
+    log_chance += std::log(undropped + (1 - undropped) * std::min(1.0, budgets[row] / moved));
+  }
+  return log_chance < std::log(kByChance);
 }
 
 }  // namespace attn

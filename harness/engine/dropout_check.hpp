@@ -27,8 +27,9 @@ struct DropoutFinding {
 DropoutFinding check_dropout(const std::vector<double>& found, const Evaluation& expected, const Evaluation& naive, const std::vector<OutputRow>& rows, std::int32_t dtype,
                              double p);
 
-// Whether rows without dropout cannot be a right answer by chance: of the weights that matter, as many as `expected.scatter` says, none is dropped less than once
-// in 10^6 runs. Rows that weigh nothing, and rows of one key and a tiny p, look alike with dropout and without.
-bool must_show_dropout(const Evaluation& expected, double p);
+// Whether rows that are within their `budgets` (those of compare) of `expected`, which is without dropout, are so by chance less than once in 10^6 runs. A row is
+// when none of the weights that matter, as many as `scatter` says, was dropped, or when what was moves it by less than its budget. Rows that weigh nothing, rows
+// of one key and a tiny p, and rows with a budget of what dropout does to them look alike with dropout and without. What is not finite tells nothing.
+bool must_show_dropout(const std::vector<double>& found, const Evaluation& expected, const std::vector<double>& budgets, double p);
 
 }  // namespace attn

@@ -35,19 +35,22 @@ const std::array<Tensor, 3> kTensors{Tensor{"dq", &GradientInput::dq, &Gradients
                                      Tensor{"dk", &GradientInput::dk, &Gradients::dk, &Gradients::kv_rows, &Gradients::kv_spoilt},
                                      Tensor{"dv", &GradientInput::dv, &Gradients::dv, &Gradients::kv_rows, &Gradients::kv_spoilt}};
 
-// The rows that were found; NaN where it is as good as the value becomes the value.
+// The rows of `expected` that were found.
 std::vector<double> read(const Tensor& tensor, const GradientInput& input, const Gradients& expected) {
   const TensorView& view = input.*tensor.found;
-  const Evaluation& right = expected.*tensor.expected;
-  const auto& rows = expected.*tensor.rows;
   std::vector<double> values;
-  values.reserve(right.out.size());
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    for (std::int64_t x = 0; x < right.columns; ++x) {
-      const double value = view.load(rows[i].batch, rows[i].head, rows[i].row, x);
-      values.push_back(std::isnan(value) && (expected.*tensor.spoilt)[i] ? right.out[values.size()] : value);
-    }
+  values.reserve((expected.*tensor.expected).out.size());
+  for (const auto& [b, h, s] : expected.*tensor.rows)
+    for (std::int64_t x = 0; x < (expected.*tensor.expected).columns; ++x) values.push_back(view.load(b, h, s, x));
   return values;
+}
+
+// NaN where it is as good as the value becomes the value.
+std::vector<double> excused(const Tensor& tensor, std::vector<double> found, const Gradients& expected) {
+  const Evaluation& right = expected.*tensor.expected;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (std::isnan(found[i]) && (expected.*tensor.spoilt)[i / static_cast<std::size_t>(right.columns)]) found[i] = right.out[i];
+  return found;
 }
 
 // dk or dv as scan_output sees an output: its rows are the keys.
@@ -84,7 +87,7 @@ bool is_misread_as(const GradientReading& reading, const GradientInput& input, s
   for (const Tensor& tensor : kTensors) {
     const std::int32_t dtype = (input.*tensor.found).dtype;
     const auto& rows = mistaken.*tensor.rows;
-    if (!rows.empty() && !compare(read(tensor, input, mistaken), mistaken.*tensor.expected, budget.*tensor.expected, dtype).right) return false;
+    if (!rows.empty() && !compare(excused(tensor, read(tensor, input, mistaken), mistaken), mistaken.*tensor.expected, budget.*tensor.expected, dtype).right) return false;
     // Under another head map the query heads of a group are others, and cannot be right for it.
     differs = differs || rows != right.*tensor.rows ||
               !compare((mistaken.*tensor.expected).out, right.*tensor.expected, allowed.*tensor.expected, dtype).right;
@@ -227,16 +230,16 @@ NumericsResult check_gradients(const GradientInput& input) {
     const auto& rows = right.*tensor.rows;
     const TensorView& view = input.*tensor.found;
     if (rows.empty()) continue;
-    const std::vector<double> found = read(tensor, input, right);
+    const std::vector<double> read_values = read(tensor, input, right), found = excused(tensor, read_values, right);
     const Comparison comparison = compare(found, expected, allowed.*tensor.expected, view.dtype);
     if (c.dropout > 0) {
       result.numerics.rows_checked += static_cast<std::int64_t>(rows.size());
-      const DropoutFinding finding = check_dropout(found, expected, allowed.*tensor.expected, rows, view.dtype, c.dropout);
+      const DropoutFinding finding = check_dropout(read_values, expected, allowed.*tensor.expected, rows, view.dtype, c.dropout);
       const std::string& diagnosis = finding.diagnosis;
       if (result.numerics.diagnosis.empty()) result.numerics.diagnosis = diagnosis;
       if (!finding.reason.empty()) reasons.push_back(fmt::format("{}: {}", tensor.name, finding.reason));
       all_right = all_right && comparison.right;
-      must_show = must_show || must_show_dropout(expected, c.dropout);
+      must_show = must_show || must_show_dropout(read_values, expected, comparison.budgets, c.dropout);
       continue;
     }
     result.numerics = merged({Status::ok, "", result.numerics}, {Status::ok, "", numbers_of(comparison, rows.size())}).numerics;

@@ -22,7 +22,7 @@ struct GradientInput {
 
 // The budget of a row is the output's (check_output), with the gradients' own noise; it is in the dtype of its tensor. The mean likewise, tensor by tensor.
 // Exactly 0 are dq of dead rows, and dk and dv of keys that no query sees. Rows past the lengths may hold anything finite or stay unwritten. Under the policy nan
-// a dead row's dq, and dk and dv of a KV head with such a row, may be NaN. With dropout see dropout_check.hpp; and, as forward and backward pass drop the same
+// a dead row's dq, and dk and dv of a KV head with such a row, may be NaN, which then has no part in what dropout is known by. With dropout see dropout_check.hpp; and, as forward and backward pass drop the same
 // weights, sum(dv . v) over the keys of a KV head is sum(dout . o) over the rows that read it, and sum(dk . k) is sum(dq . q): but for rounding, of which six
 // standard deviations are allowed, as the naive evaluation has them and no less than 2^-12 (TF32).
 NumericsResult check_gradients(const GradientInput& input);

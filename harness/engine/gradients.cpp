@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/comparison.hpp"
 #include "engine/parallel.hpp"
 #include "engine/philox.hpp"
 #include "engine/score.hpp"
@@ -63,8 +64,7 @@ class GroupGradients {
     load_keys(place.group);
     dk_.assign(size(keys_ * d), Number{0});
     dv_.assign(size(keys_ * dv), Number{0});
-    noise_k_.assign(size(keys_), 0.0);
-    noise_v_.assign(size(keys_), 0.0);
+    for (std::vector<double>* sum : {&noise_k_, &noise_v_, &sizes_k_, &sizes_v_}) sum->assign(size(keys_), 0.0);
     scatter_.assign(size(keys_), {});
     visible_.assign(size(keys_), 0);
     spoilt_ = false;
@@ -84,8 +84,12 @@ class GroupGradients {
       if (j >= keys_) continue;
       write(dk_.data() + j * d, result_.dk, at, dtype);
       write(dv_.data() + j * dv, result_.dv, at, dtype);
-      result_.dk.noise[at] = std::sqrt(noise_k_[size(j)]);
-      result_.dv.noise[at] = std::sqrt(noise_v_[size(j)]);
+      const auto set_noise = [&](Evaluation& of, double noise, double sizes) {
+        of.noise[at] = std::sqrt(noise);
+        if (noise > 0) of.score_size[at] = std::sqrt(sizes / noise);
+      };
+      set_noise(result_.dk, noise_k_[size(j)], sizes_k_[size(j)]);
+      set_noise(result_.dv, noise_v_[size(j)], sizes_v_[size(j)]);
       result_.dk.visible[at] = result_.dv.visible[at] = visible_[size(j)];
       if (value_.dropout > 0) std::tie(result_.dv.scatter[at], result_.dv.scatter_squares[at]) = scatter_[size(j)];
     }
@@ -126,6 +130,7 @@ class GroupGradients {
     if (plan.keys() <= 0) return;
     load_row(operands_.dout, row, c_.head_dim_v, dout_);
     weights_.assign(size(keys_), Number{0});
+    score_squares_.assign(size(keys_), 0.0);
     if (plan.dead) {
       std::fill_n(weights_.begin(), plan.end, scoring_.steps.score(Number{1} / static_cast<Number>(plan.end)));
       return add_to_v(plan);
@@ -151,9 +156,16 @@ class GroupGradients {
     }
     for (std::int64_t j = first; j < end; ++j) s[j] = scoring_(s[j], plan, j);
     const Number most = *std::max_element(s + first, s + end);
+    for (std::int64_t j = first; j < end; ++j) score_squares_[size(j)] = static_cast<double>(s[j]) * static_cast<double>(s[j]);
     Number sum = 0;
-    for (std::int64_t j = first; j < end; ++j) sum += s[j] = std::exp(s[j] - most);
-    result_.dq.lse[at] = static_cast<double>(most + std::log(sum));
+    std::int64_t visible = 0;
+    for (std::int64_t j = first; j < end; ++j) {
+      sum += s[j] = std::exp(s[j] - most);
+      visible += weighs(static_cast<double>(s[j]));
+    }
+    const double lse = result_.dq.lse[at] = static_cast<double>(most + std::log(sum)), mean_score = lse - std::log(static_cast<double>(visible));
+    // A weight errs by what rounding did to its own score and to those that it was divided by. Buried rows have lost theirs.
+    for (double& square : score_squares_) square = is_buried(lse, static_cast<std::int32_t>(c_.dtype)) ? 0 : std::max(square, mean_score * mean_score);
     for (std::int64_t j = first; j < end; ++j) s[j] = steps.weight(s[j], sum) / steps.divisor(sum);
   }
 
@@ -165,6 +177,7 @@ class GroupGradients {
       add_multiple(weight, dout_.data(), head_dv_.data() + j * c_.head_dim_v, c_.head_dim_v);
       const double part = static_cast<double>(weight) * most;
       noise_v_[size(j)] += part * part;
+      sizes_v_[size(j)] += part * part * score_squares_[size(j)];
       const double moved = static_cast<double>(weight) * static_cast<double>(weight) * squares;
       scatter_[size(j)].first += moved;
       scatter_[size(j)].second += moved * moved;
@@ -179,12 +192,17 @@ class GroupGradients {
     dp_.assign(size(keys_), Number{0});
     for (std::int64_t x = 0; x < dv; ++x) add_multiple(dout_[size(x)], v_transposed_.data() + x * keys_ + first, dp_.data() + first, end - first);
     out_.assign(size(dv), Number{0});
-    for (std::int64_t j = first; j < end; ++j)
-      if (weights_[size(j)] != 0) add_multiple(weights_[size(j)], v_.data() + j * dv, out_.data(), dv);
+    double out_squares = 0;
+    for (std::int64_t j = first; j < end; ++j) {
+      if (weights_[size(j)] == 0) continue;
+      add_multiple(weights_[size(j)], v_.data() + j * dv, out_.data(), dv);
+      const double part = static_cast<double>(weights_[size(j)]) * largest_v_[size(j)];
+      out_squares += part * part;
+    }
     Number delta = 0;
     for (std::size_t x = 0; x < size(dv); ++x) delta += dout_[x] * steps.output(out_[x]);
     delta = slip_ == GradientSlip::delta ? Number{0} : steps.score(delta);
-    const double dout_norm = std::sqrt(squares_of(dout_)), largest_out = largest(out_.data(), dv), largest_q = largest(q_.data(), d);
+    const double dout_norm = std::sqrt(squares_of(dout_)), out_noise = std::max(largest(out_.data(), dv), std::sqrt(out_squares)), largest_q = largest(q_.data(), d);
     const bool bent = scoring_.softcap != 0 && slip_ != GradientSlip::softcap_derivative;
     const Number scale = slip_ == GradientSlip::scale ? Number{1} : scoring_.scale;
     dq_.assign(size(d), Number{0});
@@ -198,10 +216,12 @@ class GroupGradients {
       ds = steps.score(ds * scale);
       add_multiple(ds, k_.data() + j * d, dq_.data(), d);
       add_multiple(ds, q_.data(), head_dk_.data() + j * d, d);
-      // What dS errs by: dP and D are sums of products, and either may cancel. The softcap's derivative errs by about one rounding of 1, however small it is.
-      const double part = static_cast<double>(weight) * dout_norm * (largest_v_[size(j)] + largest_out) * std::abs(static_cast<double>(scale));
+      // What dS errs by: dP, D and the output in it are sums of products, and each may cancel. The softcap's derivative errs by about one rounding of 1, however small it is.
+      const double part = static_cast<double>(weight) * dout_norm * (largest_v_[size(j)] + out_noise) * std::abs(static_cast<double>(scale));
       noise += part * part * largest_k_[size(j)] * largest_k_[size(j)];
-      noise_k_[size(j)] += part * part * largest_q * largest_q;
+      const double part_of_k = part * part * largest_q * largest_q;
+      noise_k_[size(j)] += part_of_k;
+      sizes_k_[size(j)] += part_of_k * score_squares_[size(j)];
       ++visible;
     }
     write(dq_.data(), result_.dq, at, static_cast<std::int32_t>(value_.dtype));
@@ -225,6 +245,8 @@ class GroupGradients {
   bool spoilt_ = false;
   std::vector<Number> k_, k_transposed_, v_, v_transposed_, q_, dout_, weights_, bend_, dp_, out_, dq_, dk_, dv_, head_dk_, head_dv_;
   std::vector<double> largest_k_, largest_v_, noise_k_, noise_v_;
+  std::vector<double> score_squares_;       // of one row, by key
+  std::vector<double> sizes_k_, sizes_v_;   // sums of the score squares, by noise
   std::vector<std::pair<double, double>> scatter_;  // and its square's sum
   std::vector<std::int64_t> visible_;
 };
@@ -258,6 +280,7 @@ Gradients evaluate(const GradientReading& reading, const Reading& computed, cons
   make_room(result.dq, value.head_dim, result.q_rows.size());
   make_room(result.dk, value.head_dim, result.kv_rows.size());
   make_room(result.dv, value.head_dim_v, result.kv_rows.size());
+  for (Evaluation* each : {&result.dk, &result.dv}) each->score_size.assign(result.kv_rows.size(), 0.0);
   if (value.dropout > 0)
     for (std::vector<double>* scatter : {&result.dv.scatter, &result.dv.scatter_squares}) scatter->assign(result.kv_rows.size(), 0.0);
   result.q_spoilt.assign(result.q_rows.size(), 0);

@@ -39,7 +39,7 @@ struct GradientReading {
 
 struct Gradients {
   std::vector<OutputRow> q_rows, kv_rows;  // of dq; of dk and dv, `row` a key
-  Evaluation dq, dk, dv;                   // `visible`: the weights that a row sums over; `lse`: the forward pass's in dq, nothing in the others
+  Evaluation dq, dk, dv;                   // `visible`: the weights that a row sums over; `lse`: the forward pass's in dq, nothing in the others, which have a `score_size`
   std::vector<std::uint8_t> q_spoilt, kv_spoilt;  // NaN is as good as the value: dead rows of the policy nan, and the keys of a sequence that has one
 };
 

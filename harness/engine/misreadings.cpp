@@ -136,13 +136,16 @@ std::vector<Reading> misreadings(const Case& c) {
     const Alignment other = c.alignment == Alignment::bottom_right ? Alignment::top_left : Alignment::bottom_right;
     collect.add(fmt::format("the other alignment ({})", word(other)), [&](Reading& r) { r.value.alignment = other; });
   }
+  if (c.alignment == Alignment::bottom_right && (causal || window || c.alibi) && !(c.lengths_q.empty() && c.lengths_kv.empty()) && c.seq_q != c.seq_kv)  // else it is top_left's
+    collect.add("the diagonal taken from the padded lengths", [](Reading& r) { r.padded_diagonal = true; });
   if (window) {
     add_windows(c, 1, "the window one key too wide", collect);
     add_windows(c, -1, "the window one key too narrow", collect);
     collect.add("the window ignored", [](Reading& r) { r.value.window_left = r.value.window_right = kUnbounded; });
   }
   if (causal) {
-    collect.add("causality ignored", [](Reading& r) { r.value.mask = MaskKind::none; });
+    // What is left of both is the window.
+    collect.add(c.window_right > 0 ? "the window's right bound in causality's place" : "causality ignored", [](Reading& r) { r.value.mask = MaskKind::none; });
     // Without causality, a right bound of 1 is a diagonal that lies one key further.
     if (c.window_right < 0)
       collect.add("the causal diagonal one key too far", [](Reading& r) {
@@ -162,7 +165,7 @@ std::vector<Reading> misreadings(const Case& c) {
       r.value.alibi = resolved_slopes(c);
       for (double& slope : *r.value.alibi) slope = -slope;
     });
-    collect.add("ALiBi by the key's place", [](Reading& r) { r.alibi_by_key = true; });
+    collect.add("ALiBi by the key's place, or its distance without the absolute value", [](Reading& r) { r.alibi_by_key = true; });
   }
   if (tensor) {
     collect.add("the mask ignored", [](Reading& r) { r.value.mask = MaskKind::none; });

@@ -170,7 +170,7 @@ NumericsResult check_output(const CheckInput& input) {
   Numerics& numerics = result.numerics;
   if (c.dropout > 0) {
     numerics.rows_checked = static_cast<std::int64_t>(rows.size());
-    numerics.diagnosis = comparison.right && must_show_dropout(expected, c.dropout) ? "equals the reference with dropout ignored" : "";
+    numerics.diagnosis = comparison.right && must_show_dropout(found, expected, comparison.budgets, c.dropout) ? "equals the reference with dropout ignored" : "";
     if (numerics.diagnosis.empty()) {
       const DropoutFinding finding = check_dropout(found, expected, allowed, rows, input.output.dtype, c.dropout);
       if (!finding.reason.empty()) reasons.push_back(finding.reason);

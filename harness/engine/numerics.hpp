@@ -34,7 +34,7 @@ struct NumericsResult {
 // The budget of a row (DESIGN section 2): 2 x the naive evaluation's error + 2 ulp of the output's dtype at the row's largest |value|. The naive error
 // of a row is taken from all rows with about as many visible keys, eight at least (twice it in a case that has fewer), in proportion to their noise, so that luck
 // in one row does not count and a row of small values is not excused by rows of large ones. The mean over all elements likewise. Buried rows (is_buried in
-// comparison.hpp) are judged by each other alone, and left out of the mean.
+// comparison.hpp) are judged by each other alone, and left out of the mean. What a flush to zero may lose (kFlushed there) is allowed where not exactly 0 is right.
 // A dead row must be exactly 0 (zero), all NaN (nan), or the mean within the budget. Rows past lengths_q may hold anything finite or stay unwritten.
 // With dropout the output is random: checked are writing, finiteness, that it is not the one without dropout, and dropout_check.hpp.
 // Costs a few evaluations of `limits.flops`, about twenty when the answer is wrong, on several threads.

@@ -30,7 +30,8 @@ struct Reading {
   Case value;
   HeadMap head_map = HeadMap::grouped;
   bool mask_inverted = false;
-  bool alibi_by_key = false;        // the bias is slope * key
+  bool alibi_by_key = false;        // the bias is slope * key, or slope * (key - own): in a row it is the same
+  bool padded_diagonal = false;     // the diagonal lies as in a sequence of seq_q queries and seq_kv keys, whatever the lengths say
   bool kv_strides_ignored = false;  // k and v lie dense, (B, Hkv, Skv, D), whatever their strides say; never with key_places
   bool kv_dtype_ignored = false;    // k and v are taken to have q's dtype, which is as long
   bool kv_swapped = false;          // k is taken for v; never with key_places
@@ -45,6 +46,7 @@ struct Evaluation {
   std::vector<double> lse;             // (rows), natural logarithm; -inf for a row with no visible key
   std::vector<double> noise;           // (rows): sqrt(sum over keys of (weight * largest |v| of the key)^2), to which rounding errors are proportional
   std::vector<std::int64_t> visible;   // (rows): keys whose weights count, see weighs() in score.hpp
+  std::vector<double> score_size;      // (rows): the size of the scores that its weights come of, root mean square by noise; empty: what lse and visible tell
   // (rows): sums over keys of (weight * |v|)^2 and of its square; empty without dropout, which moves a row by p / (1 - p) times the first, squared, on average.
   std::vector<double> scatter, scatter_squares;
 };

@@ -1,5 +1,6 @@
 #include "engine/score.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/inputs.hpp"
@@ -13,6 +14,20 @@ std::int64_t mask_offset(const Reading& reading, const TensorView& mask, const O
   return mask.offset(full[0] ? row.batch : 0, full[1] ? row.head : 0, full[2] ? row.row : 0, 0);
 }
 
+Case without_lengths(Case c) {
+  c.lengths_q.clear();
+  c.lengths_kv.clear();
+  return c;
+}
+
+// The keys of `c` that the diagonal of another case leaves.
+KeyRange visible_keys(const Case& c, const Case& diagonal, const OutputRow& row) {
+  if (row.row >= rows_of(c, row.batch)) return {};
+  KeyRange keys = visible_keys(diagonal, row.batch, row.row);
+  keys.end = std::max(keys.first, std::min(keys.end, keys_of(c, row.batch)));
+  return keys;
+}
+
 }  // namespace
 
 MaskReader mask_reader(const Reading& reading, const TensorView& mask) {
@@ -23,6 +38,7 @@ MaskReader mask_reader(const Reading& reading, const TensorView& mask) {
 }
 
 RowPlanner::RowPlanner(const Reading& reading, const TensorView& mask) : reading_(reading), mask_(mask) {
+  if (reading.padded_diagonal) padded_ = without_lengths(reading.value);
   for (const double slope : resolved_slopes(reading.value)) slopes_.push_back(static_cast<float>(slope));
 }
 
@@ -37,9 +53,9 @@ std::int64_t RowPlanner::kv_head(std::int64_t head) const {
 
 RowPlan RowPlanner::operator()(const OutputRow& row, std::size_t index) const {
   const Case& c = reading_.value;
-  const KeyRange keys = visible_keys(c, row.batch, row.row);
+  const KeyRange keys = visible_keys(c, diagonal(), row);
   RowPlan plan{.index = index, .batch = row.batch, .head = row.head, .row = row.row, .kv_head = kv_head(row.head), .first = keys.first, .end = keys.end,
-               .own = row.row + diagonal_offset(c, row.batch)};
+               .own = row.row + diagonal_offset(diagonal(), row.batch)};
   if (row.row >= rows_of(c, row.batch)) return plan;
   if (reading_.value.mask == MaskKind::tensor && mask_) plan.mask_at = mask_offset(reading_, mask_, row);
   if (!slopes_.empty()) plan.slope = slopes_[static_cast<std::size_t>(row.head)];
@@ -78,7 +94,8 @@ MisreadOperands::MisreadOperands(const Reading& reading, const Operands& given)
 }
 
 bool is_dead(const Reading& reading, const TensorView& mask, const OutputRow& row) {
-  const KeyRange keys = visible_keys(reading.value, row.batch, row.row);
+  const Case& c = reading.value;
+  const KeyRange keys = reading.padded_diagonal ? visible_keys(c, without_lengths(c), row) : visible_keys(c, row.batch, row.row);
   if (keys.size() == 0) return true;
   const MaskReader reader = mask_reader(reading, mask);
   return reader && reader.hides_all(mask_offset(reading, mask, row), keys.first, keys.end);

@@ -134,8 +134,10 @@ class RowPlanner {
   std::int64_t kv_head(std::int64_t head) const;
 
  private:
+  const Case& diagonal() const { return reading_.padded_diagonal ? padded_ : reading_.value; }
   const Reading& reading_;
   const TensorView& mask_;
+  Case padded_;  // without lengths; only for a reading that takes the diagonal from it
   std::vector<float> slopes_;
 };
 

@@ -78,7 +78,10 @@ std::string summary(const RunResult& run, const TableOptions& options) {
   for (const auto& [outcome, count] : outcome_counts(run))
     counts += fmt::format("{}{}", counts.empty() ? "" : ", ", paint(fmt::format("{} {}", count, word(outcome)), tone_of(outcome), options.color));
   std::string text = (counts.empty() ? "no rows" : counts) + "\n";
-  if (!options.database.empty()) text += fmt::format("run {} kept in {}\n", printable(run.run_id), printable(options.database));
+  if (!options.database.empty()) {
+    const std::string part = options.rows_kept ? fmt::format("{} of {} rows of ", *options.rows_kept, run.rows.size()) : "";
+    text += fmt::format("{}run {} kept in {}\n", part, printable(run.run_id), printable(options.database));
+  }
   const Tone tone = run.exit == ExitCode::pass ? Tone::good : run.exit == ExitCode::gate_failed ? Tone::bad : Tone::warning;
   return text + paint(exit_meaning(run), tone, options.color) + "\n";
 }

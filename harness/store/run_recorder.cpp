@@ -20,10 +20,14 @@ void RunRecorder::trial_measured(const Trial& trial, const Measurement& measurem
 }
 
 void RunRecorder::store(const Trial& trial, const Measurement& measurement, const Environment& environment) {
-  const auto [place, fresh] = stored_.try_emplace({trial.suite, trial.index});
+  const std::pair key(trial.suite, trial.index);
+  const auto place = stored_.find(key);
+  if (place == stored_.end()) {
+    stored_[key] = {history_.add(run_id_, trial, measurement, environment), measurement.blocks.size(), measurement.status};
+    return;
+  }
   Stored& stored = place->second;
-  if (fresh) stored.id = history_.add(run_id_, trial, measurement, environment);
-  else if (stored.blocks != measurement.blocks.size() || stored.status != measurement.status) history_.replace(stored.id, measurement);
+  if (stored.blocks != measurement.blocks.size() || stored.status != measurement.status) history_.replace(stored.id, measurement);
   stored.blocks = measurement.blocks.size();
   stored.status = measurement.status;
 }

@@ -20,6 +20,8 @@ class RunRecorder : public RunObserver {
   void finished(const RunResult& result) override;
   // Empty as long as everything was stored.
   const std::string& fault() const { return fault_; }
+  // Measurements that the database has.
+  std::size_t rows_kept() const { return stored_.size(); }
 
  private:
   template <class Body>

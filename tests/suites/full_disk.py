@@ -3,7 +3,9 @@
     full_disk.py PROGRAM SUITE
 """
 import pathlib
+import re
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -22,17 +24,22 @@ def main():
     program, suite = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        history = folder / "history.db"
         whole = run(program, suite, folder, "^ramp:.*scale=0/")
-        done = run(program, suite, folder, "^(tiles|masks|inputs)", (folder / "history.db").stat().st_size + ENOUGH_FOR_NO_RUN)
-    said = done.stdout + done.stderr
+        done = run(program, suite, folder, "^(tiles|masks|inputs)", history.stat().st_size + ENOUGH_FOR_NO_RUN)
+        said = done.stdout + done.stderr
+        summary = re.search(r"^(\d+) of (\d+) rows of run (\S+) kept in (.*)\n", said, re.MULTILINE)
+        measured = re.findall(r"^\[\d+/(\d+)\]", said, re.MULTILINE)[-1]
+        with sqlite3.connect(history) as database:
+            kept = database.execute("SELECT count(*) FROM measurements WHERE run_id = ?", [summary[3] if summary else ""]).fetchone()[0]
     faults = [f"exit code {whole.returncode} with room"] if whole.returncode != 0 else []
     if done.returncode != 4:
         faults.append(f"exit code {done.returncode}; wanted is 4")
     for text in ("tiles:fp32/b1/h1/q1.k1/d16", "warning: the run is not stored as a whole: ", "history.db: ", "exit 4: the run could not be stored as a whole"):
         if text not in said:
             faults.append(f"not said: {text!r}")
-    if " kept in " in said:
-        faults.append("said to be kept")
+    if not summary or (int(summary[1]), summary[2], summary[4]) != (kept, measured, str(history)) or not 0 < kept < int(measured):
+        faults.append(f"kept are {kept} of {measured} rows in {history}, said is {summary and summary[0]!r}")
     sys.exit("\n".join(faults + [said[-3000:]]) if faults else 0)
 
 

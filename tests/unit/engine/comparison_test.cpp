@@ -80,6 +80,44 @@ TEST(Comparison, LargeScoresRoundMore) {
   EXPECT_FALSE(rows.is_right_with(1.4e-5));
 }
 
+// Gradients of keys: each row of scores has a size of its own there, and no log-sum-exp.
+TEST(Comparison, LargeScoresRoundMoreWhereTheirSizeIsGiven) {
+  Rows rows;
+  rows.add(20, 3, 0);
+  rows.expected.lse.assign(20, -std::numeric_limits<double>::infinity());
+  rows.expected.score_size.assign(20, 0.0);
+  EXPECT_FALSE(rows.is_right_with(4e-6));
+  rows.expected.score_size.assign(20, 20.0);
+  EXPECT_TRUE(rows.is_right_with(4e-6));
+  EXPECT_FALSE(rows.is_right_with(1.4e-5));
+}
+
+// Two keys of one row: what one weight errs by the other does too, and the mean is the largest.
+TEST(Comparison, TheMeanOfFewRowsMayBeTheLargest) {
+  const auto with_errors = [](std::int64_t count) {
+    Rows rows;
+    rows.add(count, 3, 0);
+    return compare(std::vector<double>(static_cast<std::size_t>(count), 0.5 + 4e-7), rows.expected, rows.naive, ATTN_FP32).right;
+  };
+  EXPECT_TRUE(with_errors(2));
+  EXPECT_FALSE(with_errors(2000));
+}
+
+TEST(Comparison, WhatIsFlushedToZeroIsRightButWhereNothingButZeroIs) {
+  for (const double smallest : {1e-41, 1e-37}) {
+    Rows rows;
+    rows.add(20, 3, 0);
+    rows.expected.out.assign(20, smallest);
+    rows.naive.out.assign(20, smallest);
+    rows.expected.noise.assign(20, smallest);
+    EXPECT_TRUE(compare(std::vector<double>(20, 0.0), rows.expected, rows.naive, ATTN_FP32).right);
+    Rows zeros = rows;
+    zeros.expected.out.assign(20, 0.0);
+    zeros.expected.noise.assign(20, 0.0);
+    EXPECT_FALSE(compare(std::vector<double>(20, smallest), zeros.expected, zeros.naive, ATTN_FP32).right);
+  }
+}
+
 // The gradients of one visible key are exactly 0, and so are the naive ones; others cancel to a rounding.
 TEST(Comparison, WhatCancelsToZeroMayErrByARoundingInEveryRow) {
   Rows rows;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "engine/gradient_check.hpp"
@@ -393,6 +394,34 @@ TEST(GradientCheck, KnowsWhetherAllPassesDropTheSameWeights) {
           ASSERT_THAT(p.check_them().reason, StartsWith("dq and dk drop other weights; sum(dq . q) and sum(dk . k) of (batch 0, KV head "));
         }
       }
+}
+
+// Where a dead row spoils all keys of its sequence there is nothing that dropout could show in.
+TEST(GradientCheck, WithDropoutAndDeadRowsNanIsNoRowWithoutDropout) {
+  GradientProblem p(with(shaped(1, 6, 2, 64, 33, 16), [](Case& c) {
+    c.mask = MaskKind::causal, c.alignment = Alignment::bottom_right, c.dropout = 0.5, c.dead_rows = DeadRows::nan;
+  }));
+  Gradients gradients = Dropped(p, 0.5, 3, 2).gradients();
+  EXPECT_EQ(p.check_them(gradients).reason, "");
+  for (Evaluation* each : {&gradients.dk, &gradients.dv}) std::fill(each->out.begin(), each->out.end(), std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t row = 0; row < gradients.q_rows.size(); ++row)
+    if (gradients.q_spoilt[row]) std::fill_n(gradients.dq.out.begin() + static_cast<std::ptrdiff_t>(row) * 16, 16, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(p.check_them(gradients).reason, "");
+}
+
+// Float rounds a score of 50 by 2^-19, and with it the weights; q is off by as much in one direction.
+TEST(GradientCheck, ScoresThatAreLargeMayRoundInDkAndDv) {
+  for (const Inputs inputs : {Inputs::negative_logits, Inputs::skewed, Inputs::normal})
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      GradientProblem p(with(shaped(1, 1, 1, 3, 3, 4), [&](Case& c) { c.inputs = inputs, c.head_dim_v = 2; }), seed);
+      const TensorView q = p.view(ATTN_FP32, p.operands.q.shape);
+      for (std::int64_t row = 0; row < 3; ++row)
+        for (std::int64_t x = 0; x < 4; ++x) q.store(0, 0, row, x, std::nextafter(p.operands.q.load(0, 0, row, x), (row % 2 == 0 ? 1.0f : -1.0f) * 100));
+      Operands rounded = p.operands;
+      rounded.q = q;
+      const NumericsResult result = p.check_them(reference_gradients({p.right()}, p.c, {rounded, p.dout, {}}, p.groups));
+      EXPECT_EQ(result.status, Status::ok) << word(inputs) << " " << seed << ": " << result.reason;
+    }
 }
 
 TEST(Merged, KeepsTheWorseOfTwoChecks) {

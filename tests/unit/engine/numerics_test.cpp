@@ -104,6 +104,7 @@ std::vector<Case> featured_cases(DType dtype) {
       base([](Case& c) { c.mask = MaskKind::causal; }),
       base([](Case& c) { c.mask = MaskKind::causal, c.window_left = 9, c.scale = 0.5; }),
       base([](Case& c) { c.window_left = 5, c.window_right = 3; }),
+      base([](Case& c) { c.mask = MaskKind::causal, c.window_left = 5, c.window_right = 3; }),
       base([](Case& c) { c.softcap = 1.5, c.scale = 0.7; }),
       base([](Case& c) { c.seq_q = 25, c.mask = MaskKind::causal, c.alignment = Alignment::bottom_right; }),
       base([](Case& c) { c.seq_q = 25, c.mask = MaskKind::causal, c.alignment = Alignment::top_left, c.alibi.emplace(); }),
@@ -117,6 +118,7 @@ std::vector<Case> featured_cases(DType dtype) {
         c.dead_rows = DeadRows::nan;
       }),
       base([](Case& c) { c.lengths_kv = {40, 23}, c.lengths_q = {40, 30}; }),
+      base([](Case& c) { c.mask = MaskKind::causal, c.seq_q = 25, c.alignment = Alignment::bottom_right, c.lengths_kv = {40, 23}, c.lengths_q = {25, 20}; }),
       base([](Case& c) { c.head_dim_v = 16, c.heads_kv = 3; }),
       base([](Case& c) { c.layout = Layout::sbhd; }),
       base([](Case& c) { c.strides.v = StrideKind::transposed; }),

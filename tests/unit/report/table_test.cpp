@@ -112,6 +112,9 @@ TEST(Table, NamesTheDatabase) {
   TableOptions options;
   options.database = ".attn-regress/history.db";
   EXPECT_THAT(table(run({row("naive", Outcome::pass)}), options), HasSubstr("run 20250102T030405-ab12cd kept in .attn-regress/history.db\nexit 0: pass\n"));
+  options.rows_kept = 1;
+  EXPECT_THAT(table(run({row("naive", Outcome::pass), row("math", Outcome::pass)}, ExitCode::usage_error), options),
+              HasSubstr("\n1 of 2 rows of run 20250102T030405-ab12cd kept in .attn-regress/history.db\nexit 4: "));
 }
 
 TEST(Table, SaysWhyAnEmptyRunIsNoPass) { EXPECT_THAT(table(run({}, ExitCode::cannot_judge), {}), HasSubstr("nothing matched")); }
