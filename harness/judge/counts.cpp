@@ -97,7 +97,7 @@ void judge_path(const JudgeInput& input, const Baseline* baseline, Verdict& verd
   if (!baseline->kernel_path || *baseline->kernel_path == KernelPath::unknown) {
     verdict.not_judged.push_back("kernel_path: not known in the baseline");
   } else {
-    finding.message = fmt::format("kernel_path {}, baseline {}{}", word(*m.kernel_path), word(*baseline->kernel_path),
+    finding.message = fmt::format("kernel path changed: {} -> {}{}", word(*baseline->kernel_path), word(*m.kernel_path),
                                   changes_text(difference(baseline->kernels, m.kernels), Gate::kernel_path));
     verdict.findings.push_back(std::move(finding));
   }

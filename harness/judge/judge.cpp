@@ -70,7 +70,8 @@ bool judge_times(const JudgeInput& input, Verdict& verdict) {
   if (!input.gates.enabled.contains(Gate::latency) || !input.gates.latency) return false;
   bool open = judge_sweep(input, verdict);
   open |= judge_time_ratios(input, verdict);
-  const LatencyJudgement main = judge_latency(input, *input.gates.latency);
+  LatencyJudgement main = judge_latency(input, *input.gates.latency);
+  if (input.tell_times && main.message.empty()) main.message = main.numbers;
   open |= main.open;
   if (!main.outcome) verdict.not_judged.push_back("latency: " + main.message);
   else if (*main.outcome != Outcome::pass || !main.message.empty()) verdict.findings.push_back(latency_finding(main, *input.gates.latency));

@@ -43,6 +43,7 @@ struct JudgeInput {
   std::map<std::string, const Measurement*> other_backends;  // of the same case, for those that expectations name; no entry: no part of this run
   std::size_t max_blocks = 5;                // the parent will measure no more than this
   double resolution_ns = 0;                  // of the clock, when known to be coarser than the instrument's own
+  bool tell_times = false;                   // a finding of the times also where there is nothing to complain of: somebody asked for the comparison
   std::string latency_blocked;               // not empty: latency is not judged, and why ("another process computes on GPU 0")
 };
 

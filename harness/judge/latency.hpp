@@ -14,6 +14,7 @@ struct LatencyJudgement {
   std::optional<Outcome> outcome;     // empty: not judged, `message` says why. Else pass, improved, undecided, environment_shift or regressed
   Interval ratio;
   std::string message;
+  std::string numbers;                // "device_ns 1.2 ms -> 1.3 ms, 1.08x (1.05x to 1.11x)"; empty: not judged
   bool open = false;                  // more blocks may settle it
 };
 

@@ -156,7 +156,7 @@ TEST(KernelPathGate, AnotherPathFailsEvenWhenItIsFasterAndSmaller) {
   s.slower(0.5);
   const Verdict verdict = s.verdict();
   EXPECT_EQ(verdict.outcome, Outcome::regressed);
-  EXPECT_THAT(verdict.reason, HasSubstr("kernel_path naive, baseline math: "));
+  EXPECT_THAT(verdict.reason, HasSubstr("kernel path changed: math -> naive: "));
   for (const Finding& finding : verdict.findings) EXPECT_NE(finding.metric, "kernels") << "fewer kernels of another path are no improvement";
 }
 
@@ -165,7 +165,7 @@ TEST(KernelPathGate, FallingBackToMathFails) {
   s.calls(scene::fused());
   s.keep();
   s.calls(scene::math());
-  EXPECT_THAT(s.verdict().reason, HasSubstr("kernel_path math, baseline flash2: +1 kernel "));
+  EXPECT_THAT(s.verdict().reason, HasSubstr("kernel path changed: flash2 -> math: +1 kernel "));
 }
 
 // The work went to the host and only copies were left on the device.

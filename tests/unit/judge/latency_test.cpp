@@ -181,6 +181,18 @@ TEST(Latency, TheControlRowsExcuseOnlyWhatTheyShow) {
   EXPECT_EQ(s.verdict().outcome, Outcome::regressed) << "counts do not depend on the machine's mood";
 }
 
+TEST(Latency, TellsTheTimesOfARowThatPassesWhereAskedTo) {
+  Scene s;
+  EXPECT_THAT(s.verdict().findings, testing::IsEmpty());
+  s.input.tell_times = true;
+  const Verdict verdict = s.verdict();
+  EXPECT_EQ(verdict.outcome, Outcome::pass);
+  ASSERT_EQ(verdict.findings.size(), 1u);
+  EXPECT_EQ(verdict.findings[0].outcome, Outcome::pass);
+  EXPECT_THAT(verdict.reason, HasSubstr("device_ns 1.00 ms -> 1.00 ms, 1x (0.99"));
+  EXPECT_TRUE(verdict.findings[0].low && verdict.findings[0].high);
+}
+
 // A baseline of a slow hour would hide a fault of the same size.
 TEST(Latency, AFasterMachineThatTheRowDoesNotFollowIsAShift) {
   Scene s;
