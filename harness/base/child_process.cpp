@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -31,7 +32,7 @@ struct Pipe {
 };
 
 // Runs in the child between fork and exec: async-signal-safe calls only.
-[[noreturn]] void become(char* const* argv, int requests, int records, int output, int null, int failure, pid_t parent) {
+[[noreturn]] void become(char* const* argv, char** variables, int requests, int records, int output, int null, int failure, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
@@ -48,10 +49,29 @@ struct Pipe {
   signal(SIGPIPE, SIG_DFL);
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  environ = variables;
   execvp(argv[0], argv);
   const int error = errno;
   [[maybe_unused]] const auto written = write(moved_failure, &error, sizeof error);
   _exit(127);
+}
+
+// This process's own with `variables` laid over them, as NAME=VALUE.
+std::vector<std::string> environment_with(const Variables& variables) {
+  std::vector<std::string> entries;
+  for (char** own = environ; *own; ++own) {
+    const std::string entry = *own;
+    if (!variables.contains(entry.substr(0, entry.find('=')))) entries.push_back(entry);
+  }
+  for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+std::vector<char*> null_ended(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 }  // namespace
@@ -62,16 +82,16 @@ std::string Ending::text() const {
   return fmt::format("SIG{} ({})", name ? name : std::to_string(signal), sigdescr_np(signal) ? sigdescr_np(signal) : "unknown signal");
 }
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command) {
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const Variables& variables) {
   Pipe requests, records, output, failure;
   Descriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<std::string> environment = environment_with(variables);
+  const std::vector<char*> argv = null_ended(command);
+  std::vector<char*> entries = null_ended(environment);
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw Error(fmt::format("fork: {}", strerror(errno)), Fault::internal);
-  if (pid_ == 0) become(argv.data(), requests.read.get(), records.write.get(), output.write.get(), null.get(), failure.write.get(), parent);
+  if (pid_ == 0) become(argv.data(), entries.data(), requests.read.get(), records.write.get(), output.write.get(), null.get(), failure.write.get(), parent);
   setpgid(pid_, pid_);  // both sides set it, so that kill() cannot come too early
   failure.write.reset();
   int error = 0;

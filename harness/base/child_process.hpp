@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 namespace attn {
 
 using Descriptor = Handle<int, close, -1>;
+
+using Variables = std::map<std::string, std::string>;  // of an environment, by name
 
 // How a process ended.
 struct Ending {
@@ -27,8 +30,9 @@ class ChildProcess {
   using Clock = std::chrono::steady_clock;
 
   // Starts `command` (looked up on PATH when it has no slash) with standard input empty, standard output and error captured, requests readable on
-  // descriptor 3 and records writable on descriptor 4. The child is killed when this process dies. Throws Error when it cannot be started.
-  explicit ChildProcess(const std::vector<std::string>& command);
+  // descriptor 3 and records writable on descriptor 4, and `variables` laid over this process's own. The child is killed when this process dies. Throws Error
+  // when it cannot be started.
+  explicit ChildProcess(const std::vector<std::string>& command, const Variables& variables = {});
   ~ChildProcess();  // kills what still lives
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;

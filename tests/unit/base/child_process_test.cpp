@@ -6,6 +6,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/error.hpp"
@@ -37,6 +40,27 @@ TEST(ChildProcess, CapturesWhatIsPrintedAndKeepsItFromTheRecords) {
   const std::string output = child.take_output();
   EXPECT_THAT(output, testing::HasSubstr("out"));
   EXPECT_THAT(output, testing::HasSubstr("err"));
+}
+
+TEST(ChildProcess, HasItsOwnVariablesOverThoseOfThisProcess) {
+  setenv("ATTN_TEST_KEPT", "kept", 1);
+  setenv("ATTN_TEST_SET", "outside", 1);
+  ChildProcess child({"/bin/sh", "-c", "echo \"$ATTN_TEST_KEPT,$ATTN_TEST_SET,$ATTN_TEST_NEW\" >&4"}, {{"ATTN_TEST_SET", "a=b c"}, {"ATTN_TEST_NEW", ""}});
+  std::string line;
+  ASSERT_EQ(child.next(line, Clock::now() + 5s), Got::line);
+  EXPECT_EQ(line, "kept,a=b c,");
+  EXPECT_STREQ(getenv("ATTN_TEST_SET"), "outside");
+}
+
+TEST(ChildProcess, FindsItsProgramOnItsOwnPath) {
+  const std::string folder = testing::TempDir() + "child_process_path";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/only-here") << "#!/bin/sh\necho found >&4\n";
+  std::filesystem::permissions(folder + "/only-here", std::filesystem::perms::owner_all);
+  ChildProcess child({"only-here"}, {{"PATH", folder}});
+  std::string line;
+  ASSERT_EQ(child.next(line, Clock::now() + 5s), Got::line);
+  EXPECT_EQ(line, "found");
 }
 
 TEST(ChildProcess, NamesTheSignalThatEndedIt) {
