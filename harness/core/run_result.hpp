@@ -2,6 +2,7 @@
 // A run: its rows with their verdicts, and the events by which it is followed while it goes on.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,23 @@ struct Row {
   std::string reproduce;             // the command that runs just this row
 };
 
+// Of a run that holds one side against another instead of against baselines.
+struct Comparison {
+  std::vector<std::string> a, b;         // what each side was told to have, as typed: "python=old/bin/python"
+  std::vector<std::string> differences;  // what differs between their records: "naive: backend libold.so 12ab -> libnew.so 34cd"
+  static void fields(auto& self, auto&& visit) {
+    visit("a", self.a);
+    visit("b", self.b);
+    visit("differences", self.differences);
+  }
+};
+
 struct RunResult {
   std::string run_id;                // unique: time and random digits
   std::string started_at, finished_at;  // ISO 8601, UTC
   std::string commit_id;
   std::vector<std::string> command;  // as typed
+  std::optional<Comparison> comparison;
   std::vector<Environment> environments;
   std::vector<Row> rows;             // in the suite's order, control rows last
   std::vector<std::string> warnings;

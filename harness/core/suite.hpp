@@ -131,6 +131,7 @@ struct Trial {
   std::vector<std::string> tags;
   BackendSpec backend;
   Place place;     // of the case
+  std::optional<Side> side{};  // of a comparison; empty: the run compares with baselines
 };
 
 }  // namespace attn

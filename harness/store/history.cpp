@@ -16,6 +16,8 @@ Cell list_cell(const T& values) {
   return values.empty() ? Cell{} : Cell{dump_line(to_json(values))};
 }
 
+Cell comparison_cell(const RunResult& run) { return run.comparison ? Cell{dump_line(to_json(*run.comparison))} : Cell{}; }
+
 std::int64_t environment_id(Database& database, const Environment& environment) {
   const std::string content = dump_line(to_json(environment));
   const auto found = select(database, "SELECT id FROM environments WHERE content = ?1", {content});
@@ -33,6 +35,7 @@ void add_trial_columns(const Trial& trial, Columns& columns) {
   const Json spec{{"plugin", backend.plugin},           {"plugin_name", backend.plugin_name},  {"python", backend.python},
                   {"interpreter", backend.interpreter}, {"options", to_json(backend.options)}};
   columns.insert(columns.end(), {{"trial", trial.index},
+                                 {"side", to_cell(trial.side)},
                                  {"tags", list_cell(trial.tags)},
                                  {"backend_spec", dump_line(spec)},
                                  {"place_file", to_cell(trial.place.file)},
@@ -97,7 +100,8 @@ History History::open_existing(const std::filesystem::path& file) { return Histo
 void History::run_started(const RunResult& run) {
   Transaction transaction(database_);
   insert(database_, "runs",
-         {{"run_id", run.run_id}, {"started_at", run.started_at}, {"commit_id", to_cell(run.commit_id)}, {"command", dump_line(to_json(run.command))}});
+         {{"run_id", run.run_id}, {"started_at", run.started_at}, {"commit_id", to_cell(run.commit_id)}, {"command", dump_line(to_json(run.command))},
+          {"comparison", comparison_cell(run)}});
   transaction.commit();
 }
 
@@ -146,9 +150,10 @@ void History::set_verdict(MeasurementId measurement, const Row& row) {
 
 void History::run_finished(const RunResult& run) {
   Transaction transaction(database_);
-  Statement statement(database_, "UPDATE runs SET finished_at = ?2, exit_code = ?3, warnings = ?4 WHERE run_id = ?1");
+  Statement statement(database_, "UPDATE runs SET finished_at = ?2, exit_code = ?3, warnings = ?4, comparison = ?5 WHERE run_id = ?1");
   statement.bind_all(run.run_id, run.finished_at, static_cast<int>(run.exit));
   std::visit([&](const auto& value) { statement.bind(4, value); }, list_cell(run.warnings));
+  std::visit([&](const auto& value) { statement.bind(5, value); }, comparison_cell(run));
   statement.run();
   if (database_.changes() == 0) throw Error(fmt::format("{}: there is no run {}", database_.path(), run.run_id), Fault::internal);
   transaction.commit();

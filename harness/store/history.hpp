@@ -28,7 +28,8 @@ struct RunSummary {
   std::optional<std::string> finished_at;   // empty: the run did not finish, or not yet
   std::optional<int> exit;                  // likewise
   std::vector<std::string> suites, platforms, command;
-  std::int64_t measurements = 0, unjudged = 0;  // control rows, which judge nothing, are not counted
+  std::optional<Comparison> comparison;
+  std::int64_t measurements = 0, unjudged = 0;  // control rows and side a's, which judge nothing, are not counted
   std::map<Outcome, std::int64_t> verdicts;
 };
 
@@ -59,7 +60,7 @@ class History {
   void run_finished(const RunResult& run);
 
   // --- Reading. ---
-  // The newest run with a measurement of `suite` (empty = of any suite).
+  // The newest run with a measurement of `suite` (empty = of any suite); those that compare two sides are no measurements of what is.
   std::optional<std::string> latest_run_id(const std::string& suite = "");
   // The run as it was stored, rows in the order of their trials: what the reports need. Throws Error when there is none. Rows of an unfinished run that were
   // not judged carry Outcome::undecided and say so. Backend specifications carry names, files and options, not build commands.

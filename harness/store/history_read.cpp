@@ -40,6 +40,7 @@ Case case_of(const std::string& id) {
 Trial trial_of(const StoredRow& row) {
   Trial trial;
   trial.index = value_of<std::int64_t>(row, "trial");
+  trial.side = value_of<std::optional<Side>>(row, "side");
   trial.suite = text_of(row, "suite");
   trial.id = text_of(row, "case_id");
   trial.value = case_of(trial.id);
@@ -83,11 +84,18 @@ Verdict verdict_of(const StoredRow& row, const std::vector<StoredRow>& findings)
   return verdict;
 }
 
+std::optional<Comparison> comparison_of(const StoredRow& run) {
+  if (std::holds_alternative<std::nullptr_t>(run.at("comparison"))) return std::nullopt;
+  Comparison comparison;
+  read_json(run, "comparison", comparison);
+  return comparison;
+}
+
 }  // namespace
 
 std::optional<std::string> History::latest_run_id(const std::string& suite) {
   const auto rows = select(database_,
-                           "SELECT run_id FROM runs r WHERE EXISTS (SELECT 1 FROM measurements m WHERE m.run_id = r.run_id AND (?1 IS NULL OR m.suite = ?1)) "
+                           "SELECT run_id FROM runs r WHERE comparison IS NULL AND EXISTS (SELECT 1 FROM measurements m WHERE m.run_id = r.run_id AND (?1 IS NULL OR m.suite = ?1)) "
                            "ORDER BY started_at DESC, rowid DESC LIMIT 1",
                            {to_cell(suite)});
   if (rows.empty()) return std::nullopt;
@@ -104,6 +112,7 @@ RunResult History::load(const std::string& run_id) {
   run.finished_at = text_of(runs[0], "finished_at");
   run.commit_id = text_of(runs[0], "commit_id");
   read_json(runs[0], "command", run.command);
+  run.comparison = comparison_of(runs[0]);
   read_json(runs[0], "warnings", run.warnings);
   // A run that was killed has no code of its own.
   const auto exit = value_of<std::optional<int>>(runs[0], "exit_code");
@@ -159,6 +168,7 @@ std::vector<RunSummary> History::runs(const RunFilter& filter) {
     summary.exit = value_of<std::optional<int>>(row, "exit_code");
     summary.commit_id = text_of(row, "commit_id");
     read_json(row, "command", summary.command);
+    summary.comparison = comparison_of(row);
     const auto words = [&](const char* column, std::vector<std::string>& into) {
       const std::string sql = fmt::format("SELECT DISTINCT {0} FROM measurements WHERE run_id = ?1 AND {0} IS NOT NULL ORDER BY 1", column);
       for (const StoredRow& word : select(database_, sql, {summary.run_id})) into.push_back(text_of(word, column));
@@ -166,7 +176,7 @@ std::vector<RunSummary> History::runs(const RunFilter& filter) {
     words("suite", summary.suites);
     words("platform", summary.platforms);
     for (const StoredRow& count :
-         select(database_, "SELECT verdict, count(*) AS number FROM measurements WHERE run_id = ?1 AND NOT control GROUP BY verdict", {summary.run_id})) {
+         select(database_, "SELECT verdict, count(*) AS number FROM measurements WHERE run_id = ?1 AND NOT control AND side IS NOT 'a' GROUP BY verdict", {summary.run_id})) {
       const auto number = value_of<std::int64_t>(count, "number");
       summary.measurements += number;
       if (const auto outcome = value_of<std::optional<Outcome>>(count, "verdict")) summary.verdicts[*outcome] = number;

@@ -10,6 +10,6 @@ namespace attn {
 inline constexpr std::int32_t kApplicationId = 0x6174746E;
 
 // Step i brings a file from PRAGMA user_version i to i + 1. A published step is never edited: add another.
-extern const std::array<const char*, 3> kMigrations;
+extern const std::array<const char*, 4> kMigrations;
 
 }  // namespace attn

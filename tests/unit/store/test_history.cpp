@@ -137,6 +137,51 @@ TEST(History, KeepsWhatWasJudgedWhenARunEnds) {
   EXPECT_THAT(runs[0].platforms, ElementsAre("cpu.sample.2t"));
 }
 
+TEST(History, KeepsBothSidesOfAComparisonAndTakesThemForNoNewestRun) {
+  test::Folder folder;
+  History history(folder / "h.db");
+  store_run(history, test::sample_run("plain", "2026-01-01T00:00:00Z", 1));
+  RunResult run = test::sample_run("compared", "2026-02-01T00:00:00Z", 2);
+  run.comparison = Comparison{{"python=old"}, {"python=new", "env:FLAG=1"}, {}};
+  run.rows[0].trial.side = Side::a;
+  run.rows[1].trial.side = Side::b;
+  RunRecorder recorder(history, run);
+  EXPECT_TRUE(history.load("compared").comparison);  // known as one from its start
+  run.comparison->differences = {"naive: FLAG unset -> 1"};
+  recorder.finished(run);
+  EXPECT_EQ(history.latest_run_id(), "plain");
+  EXPECT_EQ(history.latest_run_id("llama"), "plain");
+  const RunResult loaded = history.load("compared");
+  ASSERT_TRUE(loaded.comparison);
+  EXPECT_EQ(dump_line(to_json(*loaded.comparison)), dump_line(to_json(*run.comparison)));
+  EXPECT_EQ(loaded.rows.at(0).trial.side, Side::a);
+  EXPECT_EQ(loaded.rows.at(1).trial.side, Side::b);
+  const auto runs = history.runs();
+  ASSERT_THAT(runs, SizeIs(2));
+  ASSERT_TRUE(runs[0].comparison);
+  EXPECT_THAT(runs[0].comparison->b, ElementsAre("python=new", "env:FLAG=1"));
+  EXPECT_EQ(runs[0].measurements, 1);  // side a judges nothing
+  EXPECT_FALSE(runs[1].comparison);
+}
+
+TEST(History, BringsAFileOfTheSecondSchemaUpToDate) {
+  test::Folder folder;
+  {
+    Database old((folder / "h.db").string(), OpenMode::create);
+    for (const char* step : {kMigrations[0], kMigrations[1]}) old.exec(step);
+    old.exec("PRAGMA application_id = 0x6174746E");
+    old.set_user_version(2);
+    old.exec("INSERT INTO runs (run_id, started_at, command) VALUES ('old', '2026-01-01T00:00:00Z', '[]')");
+    old.exec("INSERT INTO measurements (run_id, trial, suite, case_id, backend, device, status, cache, control, rows_checked) "
+             "VALUES ('old', 0, 'llama', 'c', 'naive', 'cpu', 'ok', 'cold', 0, 0)");
+  }
+  History history(folder / "h.db");
+  EXPECT_EQ(history.latest_run_id("llama"), "old");
+  EXPECT_FALSE(history.load("old").comparison);
+  EXPECT_FALSE(history.load("old").rows.at(0).trial.side);
+  EXPECT_THAT(query(folder / "h.db", "SELECT run_id FROM v_latest").rows, SizeIs(1));
+}
+
 TEST(History, StoresEqualEnvironmentsOnce) {
   test::Folder folder;
   History history(folder / "h.db");

@@ -41,7 +41,7 @@ TEST_F(Views, HaveTheDocumentedColumnsInOrder) {
             "first_ns second_ns workspace_bytes peak_bytes max_abs_error rel_error instrument cache verdict verdict_reason "
             "launches synchronisations allocations frees capturable sm_clock_mhz throttle");
   EXPECT_EQ(columns("v_series"), "suite case_id backend device platform metric unit instrument run_id started_at commit_id value low high");
-  EXPECT_EQ(columns("v_kernels"), "run_id suite case_id backend device ordinal kind class name bytes count device_ns gemm_kind");
+  EXPECT_EQ(columns("v_kernels"), "run_id suite case_id backend device ordinal kind class name bytes count device_ns gemm_kind side");
   EXPECT_THAT(columns("v_regressions"), testing::StartsWith("suite case_id backend device platform run_id started_at metric ratio low high threshold cause verdict message"));
 }
 
@@ -70,6 +70,23 @@ TEST_F(Views, SeriesHaveARowForEveryKnownMetric) {
                           ElementsAre(text("second_ns"), text("ns"), text("clock"), 4050.0, 4000.0, 4100.0),
                           ElementsAre(text("span_ns"), text("ns"), text("clock"), 2100.0, 2100.0, 2100.0),
                           ElementsAre(text("workspace_bytes"), text("bytes"), null, whole(4096), whole(4096), whole(4096))));
+}
+
+TEST_F(Views, LatestAndSeriesLeaveOutWhatASideOfAComparisonGave) {
+  store("plain", "2026-01-01T00:00:00Z", 5);
+  RunResult run = test::sample_run("compared", "2026-02-01T00:00:00Z", 2);
+  run.comparison.emplace();
+  run.rows[0].trial.side = Side::a;
+  run.rows[1] = run.rows[0];
+  run.rows[1].trial.index = 1;
+  run.rows[1].trial.side = Side::b;
+  History history(file_);
+  RunRecorder(history, run).finished(run);
+  EXPECT_THAT(ask("SELECT run_id FROM v_latest").rows, ElementsAre(ElementsAre(text("plain"))));
+  EXPECT_THAT(ask("SELECT DISTINCT run_id FROM v_series").rows, ElementsAre(ElementsAre(text("plain"))));
+  EXPECT_THAT(ask("SELECT DISTINCT run_id, side FROM v_kernels ORDER BY side").rows,
+              ElementsAre(ElementsAre(text("plain"), null), ElementsAre(text("compared"), text("a")), ElementsAre(text("compared"), text("b"))));
+  EXPECT_THAT(ask("SELECT DISTINCT side FROM v_regressions WHERE run_id = 'compared' ORDER BY side").rows, ElementsAre(ElementsAre(text("a")), ElementsAre(text("b"))));
 }
 
 TEST_F(Views, KernelsShowTheMultisetOfACall) {
