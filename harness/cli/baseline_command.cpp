@@ -46,9 +46,16 @@ bool is_recordable(const Row& row) {
   return row.measurement.status == Status::ok && exit_code(row.verdict.outcome) == 0 && row.verdict.outcome != Outcome::waived;
 }
 
+// What was measured with a side's own settings is nobody's baseline.
+RunResult run_for_baselines(const Arguments& arguments, const std::string& suite) {
+  RunResult run = stored_run(database_path(arguments.database), arguments.run_id, suite);
+  if (run.comparison) throw Error(fmt::format("run {} compared two sides (`attn-regress ab`); baselines are held against runs of `attn-regress run`", run.run_id));
+  return run;
+}
+
 ExitCode record_run(const Arguments& arguments) {
   const std::string suite = suite_name(arguments.suite);
-  const RunResult run = stored_run(database_path(arguments.database), arguments.run_id, suite);
+  const RunResult run = run_for_baselines(arguments, suite);
   std::vector<const Row*> rows;
   std::size_t left_out = 0;
   for (const Row& row : run.rows) {
@@ -105,7 +112,7 @@ std::vector<std::string> difference_of(const BaselineLookup& lookup, const RunRe
 
 ExitCode diff(const Arguments& arguments) {
   const std::string suite = arguments.suite.empty() ? "" : suite_name(arguments.suite);
-  const RunResult run = stored_run(database_path(arguments.database), arguments.run_id, suite);
+  const RunResult run = run_for_baselines(arguments, suite);
   std::vector<std::string> suites;
   for (const Row& row : run.rows) suites.push_back(row.measurement.suite);
   std::sort(suites.begin(), suites.end());
@@ -133,7 +140,7 @@ bool is_acceptable(const Row& row) {
 
 ExitCode accept(const Arguments& arguments) {
   const std::string suite = arguments.suite.empty() ? "" : suite_name(arguments.suite);
-  const RunResult run = stored_run(database_path(arguments.database), arguments.run_id, suite);
+  const RunResult run = run_for_baselines(arguments, suite);
   std::vector<const Row*> rows, refused;
   bool shifted = false;
   for (const Row& row : run.rows) {

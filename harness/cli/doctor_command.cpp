@@ -68,7 +68,7 @@ Check check_python(const Installation& installation) {
 // One of the engine's own checks, in a process of its own: an engine that crashes must not take the doctor along.
 Check self_test(const Installation& installation, const std::string& of, const std::string& good) {
   try {
-    std::vector<std::string> command = worker_command(installation, {});
+    std::vector<std::string> command = worker_command(installation, {}).words;
     command.insert(command.end(), {"--self-test", of});
     ChildProcess worker(command);
     const Ending ending = worker.wait(ChildProcess::Clock::now() + std::chrono::minutes(2));

@@ -30,17 +30,23 @@ std::string verdicts_text(const RunSummary& run) {
   return text;
 }
 
+std::string sides_text(const Comparison& comparison) {
+  const auto side = [](const std::vector<std::string>& settings) { return settings.empty() ? "as it stands" : fmt::format("{}", fmt::join(settings, " ")); };
+  return fmt::format("a {}, b {}", side(comparison.a), side(comparison.b));
+}
+
 ExitCode show_runs(const HistoryOptions& options) {
   RunFilter filter;
   filter.suite = options.suite;
   filter.limit = options.limit;
   History history = History::open_existing(database_path(options.database));
   Grid grid({{"run", false, false, 0}, {"started", false, false, 0}, {"suites", false, true, 1}, {"platform", false, false, 3}, {"commit", false, false, 2},
-             {"exit", true, false, 0}, {"rows", true, false, 0}, {"verdicts", false, true, 0}});
+             {"exit", true, false, 0}, {"rows", true, false, 0}, {"verdicts", false, true, 0}, {"sides", false, true, 4}});
   for (const RunSummary& run : history.runs(filter))
     grid.add({{run.run_id, Tone::plain}, {run.started_at, Tone::plain}, {joined(run.suites), Tone::plain}, {joined(run.platforms), Tone::dim},
               {run.commit_id.substr(0, 10), Tone::plain}, {run.exit ? std::to_string(*run.exit) : "unfinished", run.exit == 0 ? Tone::good : Tone::warning},
-              {std::to_string(run.measurements), Tone::plain}, {verdicts_text(run), Tone::plain}});
+              {std::to_string(run.measurements), Tone::plain}, {verdicts_text(run), Tone::plain}, {run.comparison ? sides_text(*run.comparison) : "", Tone::dim}});
+  grid.hide_empty_columns();
   const Canvas canvas = canvas_of(stdout, options.color);
   print(stdout, grid.text(canvas.columns, canvas.color));
   return ExitCode::pass;

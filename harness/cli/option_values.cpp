@@ -23,6 +23,20 @@ std::optional<Number> parse_digits(std::string_view text) {
   return value;
 }
 
+// FILE or FILE:BACKEND; `found` is all that was typed.
+PluginOverride plugin_of(const std::string& backend, const std::string& file, const std::string& found) {
+  PluginOverride plugin{backend, file, ""};
+  std::error_code ignored;
+  // A colon may belong to the file's name.
+  if (const auto colon = file.rfind(':'); colon != std::string::npos && !std::filesystem::exists(file, ignored)) {
+    plugin.name_in_file = file.substr(colon + 1);
+    plugin.file.resize(colon);
+    if (plugin.name_in_file.empty()) throw Error(fmt::format("found {}: the name of the backend after the last \":\" is missing", quote(found)));
+  }
+  if (!std::filesystem::is_regular_file(plugin.file, ignored)) throw Error(fmt::format("found {}: there is no file {}", quote(found), quote(plugin.file)));
+  return plugin;
+}
+
 }  // namespace
 
 std::chrono::nanoseconds parse_duration(const std::string& text) {
@@ -66,17 +80,10 @@ PluginOverride parse_plugin(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     throw Error(fmt::format("found {}: allowed is NAME=FILE or NAME=FILE:BACKEND, for example flash=build/libflash.so", quote(text)));
-  PluginOverride plugin{text.substr(0, equals), text.substr(equals + 1), ""};
-  std::error_code ignored;
-  // A colon may belong to the file's name.
-  if (const auto colon = plugin.file.rfind(':'); colon != std::string::npos && !std::filesystem::exists(plugin.file, ignored)) {
-    plugin.name_in_file = plugin.file.substr(colon + 1);
-    plugin.file.resize(colon);
-    if (plugin.name_in_file.empty()) throw Error(fmt::format("found {}: the name of the backend after the last \":\" is missing", quote(text)));
-  }
-  if (!std::filesystem::is_regular_file(plugin.file, ignored)) throw Error(fmt::format("found {}: there is no file {}", quote(text), quote(plugin.file)));
-  return plugin;
+  return plugin_of(text.substr(0, equals), text.substr(equals + 1), text);
 }
+
+PluginOverride parse_plugin_file(const std::string& text) { return plugin_of("", text, text); }
 
 std::string parse_device(const std::string& text) {
   const WordList words{"auto", "cpu", "cuda", kAllDevices};

@@ -23,6 +23,8 @@ std::int64_t parse_positive(const std::string& text);
 std::set<Gate> parse_gates(const std::string& text);
 // "NAME=FILE" or "NAME=FILE:BACKEND". FILE must exist; what it holds is found out when it runs.
 PluginOverride parse_plugin(const std::string& text);
+// "FILE" or "FILE:BACKEND", for a backend that is to be found out.
+PluginOverride parse_plugin_file(const std::string& text);
 // "auto", "cpu", "cuda", "cuda:N" or "all".
 std::string parse_device(const std::string& text);
 // A text that is not blank.

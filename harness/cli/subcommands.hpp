@@ -7,8 +7,8 @@
 
 namespace attn {
 
-AddSubcommand add_run, add_list, add_baseline, add_history, add_sql, add_doctor, add_worker;
+AddSubcommand add_run, add_ab, add_list, add_baseline, add_history, add_sql, add_doctor, add_worker;
 
-inline constexpr std::array<AddSubcommand*, 7> kSubcommands{add_run, add_list, add_baseline, add_history, add_sql, add_doctor, add_worker};
+inline constexpr std::array<AddSubcommand*, 8> kSubcommands{add_run, add_ab, add_list, add_baseline, add_history, add_sql, add_doctor, add_worker};
 
 }  // namespace attn

@@ -11,17 +11,27 @@
 namespace attn {
 namespace {
 
-void check_plugins(const std::vector<PlannedSuite>& planned, const std::vector<PluginOverride>& plugins) {
+bool has_class(const std::vector<PlannedSuite>& planned, const std::string& backend) {
+  for (const PlannedSuite& each : planned)
+    for (const BackendSpec& spec : each.suite.backends)
+      if (spec.name == backend && spec.python.empty()) return false;
+  return true;
+}
+
+}  // namespace
+
+void check_plugins(const std::string& option, const std::vector<PlannedSuite>& planned, const std::vector<PluginOverride>& plugins) {
   WordList names;
   for (const PlannedSuite& each : planned)
     for (const BackendSpec& backend : each.suite.backends)
       if (std::find(names.begin(), names.end(), backend.name) == names.end()) names.push_back(backend.name);
-  for (const PluginOverride& plugin : plugins)
+  for (const PluginOverride& plugin : plugins) {
     if (std::find(names.begin(), names.end(), plugin.backend) == names.end())
-      throw Error(fmt::format("--plugin: no suite lists a backend {}; {}", quote(plugin.backend), allowed_text(plugin.backend, names)));
+      throw Error(fmt::format("{}: no suite lists a backend {}; {}", option, quote(plugin.backend), allowed_text(plugin.backend, names)));
+    if (plugin.file.ends_with(kPythonFile) && plugin.name_in_file.empty() && !has_class(planned, plugin.backend))
+      throw Error(fmt::format("{}: {} takes the place of a backend that is no Python class: say which class of it, {}:CLASS", option, quote(plugin.file), plugin.file));
+  }
 }
-
-}  // namespace
 
 void add_suite_arguments(CLI::App& app, SuiteArguments& arguments) {
   app.add_option("SUITE", arguments.suites, "Suite files")->required();
@@ -42,7 +52,7 @@ std::vector<PlannedSuite> planned_suites(const SuiteArguments& arguments) {
   std::vector<std::vector<Trial>> plans = plan(suites, arguments.selection);
   std::vector<PlannedSuite> planned;
   for (std::size_t i = 0; i < suites.size(); ++i) planned.push_back({std::move(suites[i]), std::move(plans[i])});
-  check_plugins(planned, arguments.plugins);
+  check_plugins("--plugin", planned, arguments.plugins);
   return planned;
 }
 

@@ -24,6 +24,9 @@ void add_suite_arguments(CLI::App& app, SuiteArguments& arguments);
 // Reads and plans. Throws Error for a suite that is wrong, and for a `--plugin` whose name no suite lists.
 std::vector<PlannedSuite> planned_suites(const SuiteArguments& arguments);
 
+// Throws Error, in which `option` is named, for a plugin whose name no suite lists, and for a Python file of which no class is known.
+void check_plugins(const std::string& option, const std::vector<PlannedSuite>& planned, const std::vector<PluginOverride>& plugins);
+
 // The name of a suite that is given by its name or its file.
 std::string suite_name(const std::string& name_or_file);
 

@@ -16,7 +16,9 @@ constexpr std::size_t kOutputLines = 5, kGroups = 20;
 
 std::string line_of(const Row& row, const Finding& finding) {
   // Most messages begin with the metric that they speak of.
-  const bool named = finding.metric.empty() || finding.message.starts_with(finding.metric);
+  std::string spelled = finding.metric;
+  std::ranges::replace(spelled, '_', ' ');
+  const bool named = finding.message.starts_with(finding.metric) || finding.message.starts_with(spelled);
   std::string text = "    " + (named ? "" : printable(finding.metric) + ": ") + printable(finding.message);
   if (!finding.cause.empty()) text += "; possible cause: " + printable(finding.cause);
   if (finding.line > 0) text += " (" + printable(place_text(row.trial, finding.line)) + ")";
@@ -26,7 +28,7 @@ std::string line_of(const Row& row, const Finding& finding) {
 std::string block(const Row& row, const TableOptions& options) {
   const Outcome outcome = row.verdict.outcome;
   const std::string place = place_text(row.trial);
-  std::string text = fmt::format("{}  {}  {}{}\n", paint(word(outcome), tone_of(outcome), options.color), printable(row.measurement.backend),
+  std::string text = fmt::format("{}  {}  {}{}\n", paint(word(outcome), tone_of(outcome), options.color), printable(row.measurement.backend) + side_text(row.trial),
                                  printable(row.measurement.case_id), place.empty() ? "" : "  (" + printable(place) + ")");
   for (const Finding& finding : row.verdict.findings) text += line_of(row, finding);
   if (row.verdict.findings.empty()) {
@@ -73,12 +75,12 @@ std::string findings(const RunResult& run, const TableOptions& options) {
 
   Groups left_out, not_judged;
   for (const Row& row : run.rows) {
+    if (!is_judged(row)) continue;
     const std::string& reason = row.verdict.reason.empty() ? row.measurement.reason : row.verdict.reason;
     if (row.verdict.outcome == Outcome::skipped || row.verdict.outcome == Outcome::unsupported)
       left_out.add(fmt::format("{}: {}", word(row.verdict.outcome), reason.empty() ? "no reason given" : reason));
     for (const std::string& gate : row.verdict.not_judged) not_judged.add(gate);
   }
-  const auto is_judged = [](const Row& row) { return !row.measurement.control; };
   const auto all = static_cast<std::size_t>(std::count_if(run.rows.begin(), run.rows.end(), is_judged));
   text += left_out.lines("skipped or unsupported", all, options) + not_judged.lines("gates not judged", all, options);
   for (const std::string& warning : run.warnings) text += fmt::format("\n{}{}\n", paint("warning: ", Tone::warning, options.color), printable(warning));

@@ -73,6 +73,7 @@ Json row_json(const Row& row) {
   json["tags"] = row.trial.tags;
   json["file"] = row.trial.place.file;
   json["line"] = row.trial.place.line;
+  json["side"] = to_json(row.trial.side);
   json["control"] = m.control;
   json["status"] = word(m.status);
   json["reason"] = m.reason;
@@ -118,6 +119,7 @@ Row read_row(const Json& json, const std::string& where) {
   } catch (const Error& error) {
     throw Error(fmt::format("{}.case_id: {}", where, error.what()));
   }
+  read(json, "side", row.trial.side, where);
   read(json, "tags", row.trial.tags, where);
   read(json, "file", row.trial.place.file, where);
   read(json, "line", row.trial.place.line, where);
@@ -138,6 +140,7 @@ Json run_json(const RunResult& run) {
   json["run"]["command"] = run.command;
   json["run"]["exit_code"] = static_cast<int>(run.exit);
   json["run"]["exit"] = word(run.exit);
+  json["comparison"] = run.comparison ? to_json(*run.comparison) : Json(nullptr);
   json["counts"] = Json::object();
   for (const auto& [outcome, count] : outcome_counts(run)) json["counts"][std::string(word(outcome))] = count;
   json["warnings"] = run.warnings;
@@ -160,6 +163,7 @@ RunResult read_run_json(const Json& document, const std::string& where) {
   read(head, "commit_id", run.commit_id, where + ".run");
   read(head, "command", run.command, where + ".run");
   read(head, "exit", run.exit, where + ".run");
+  if (const auto it = document.find("comparison"); it != document.end() && !it->is_null()) from_json(*it, run.comparison.emplace(), where + ".comparison");
   read(document, "warnings", run.warnings, where);
   read(document, "environments", run.environments, where);
   for (const Json& row : part(document, "rows", Json::value_t::array, where)) {

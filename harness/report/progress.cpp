@@ -37,7 +37,7 @@ void Progress::trial_measured(const Trial& trial, const Measurement& measurement
   // A trial that is measured again to be sure has had its line.
   if (!done_.insert(trial.index).second || options_.rewrite) return;
   const auto device = median_time(measurement, &Block::device_ns);
-  std::string line = fmt::format("[{}/{}] {} {}: {}", done_.size(), trials_, printable(trial.backend.name), printable(trial.id), word(measurement.status));
+  std::string line = fmt::format("[{}/{}] {}{} {}: {}", done_.size(), trials_, printable(trial.backend.name), side_text(trial), printable(trial.id), word(measurement.status));
   if (device) line += fmt::format(" {}", duration_text(*device));
   if (!measurement.reason.empty()) line += fmt::format(", {}", printable(measurement.reason, 200));
   line += fmt::format(" ({} elapsed{})\n", elapsed_text(seconds(options_.now() - start_)), left());
@@ -61,7 +61,7 @@ void Progress::show(const Trial& trial, const std::string& what) {
   const std::string tail = fmt::format("  {}  {}{}", what, elapsed_text(seconds(options_.now() - start_)), left());
   // One column stays free: a full line would make some terminals wrap, and a wrapped line cannot be rewritten.
   const std::size_t taken = columns_of(head) + columns_of(tail) + 1;
-  const std::string name = elide_middle(printable(trial.backend.name) + " " + printable(trial.id), columns > taken ? columns - taken : 0);
+  const std::string name = elide_middle(printable(trial.backend.name) + side_text(trial) + " " + printable(trial.id), columns > taken ? columns - taken : 0);
   std::fputs(("\r\x1b[K" + elide_end(head + name + tail, columns - 1)).c_str(), stream_);
   std::fflush(stream_);
   line_shown_ = true;

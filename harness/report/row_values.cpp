@@ -25,7 +25,7 @@ std::string why_not_judged(const RunResult& run) {
   for (const Row& row : run.rows)
     if (row.measurement.control && exit_code(row.verdict.outcome) == 5) return "a control row could not be measured";
   if (const auto missing = counts.find(Outcome::no_baseline); missing != counts.end())
-    return rows_text(missing->second) + " without a baseline, which was required";
+    return rows_text(missing->second) + (run.comparison ? " with nothing on side a to be held against" : " without a baseline, which was required");
   return counts.empty() ? "nothing matched, so nothing was judged" : "every row was skipped or unsupported, so nothing was judged";
 }
 
@@ -71,6 +71,7 @@ std::vector<const Row*> notable_rows(const RunResult& run) {
   for (const Row& row : run.rows)
     if (severity(row.verdict.outcome) < severity(Outcome::pass)) rows.push_back(&row);
   std::stable_sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) {
+    if ((a->trial.side == Side::a) != (b->trial.side == Side::a)) return b->trial.side == Side::a;
     const int first = severity(a->verdict.outcome), second = severity(b->verdict.outcome);
     return first != second ? first < second : latency_change(*a) > latency_change(*b);
   });
@@ -80,9 +81,13 @@ std::vector<const Row*> notable_rows(const RunResult& run) {
 std::map<Outcome, std::size_t> outcome_counts(const RunResult& run) {
   std::map<Outcome, std::size_t> counts;
   for (const Row& row : run.rows)
-    if (!row.measurement.control) ++counts[row.verdict.outcome];
+    if (is_judged(row)) ++counts[row.verdict.outcome];
   return counts;
 }
+
+bool is_judged(const Row& row) { return !row.measurement.control && row.trial.side != Side::a; }
+
+std::string side_text(const Trial& trial) { return trial.side ? fmt::format(" on side {}", word(*trial.side)) : ""; }
 
 std::string exit_meaning(const RunResult& run) {
   const auto text = [&](std::string_view meaning) { return fmt::format("exit {}: {}", static_cast<int>(run.exit), meaning); };

@@ -21,9 +21,15 @@ std::optional<double> notable_host_ns(const Measurement& measurement);
 // Smaller = worse: wrong, crashed, failed, timed_out, regressed, then what could not be judged, then waived, then the rest.
 int severity(Outcome outcome);
 // Rows that a reader must look at (failed, not judged, waived), the worst first; among equals the largest latency change first, then the order of the run.
+// What is there to be compared with comes last.
 std::vector<const Row*> notable_rows(const RunResult& run);
 
-// Rows per outcome, control rows aside.
+// What the run's verdict is made of: neither a control row nor what is there to be compared with.
+bool is_judged(const Row& row);
+// " on side a"; empty where there are no sides.
+std::string side_text(const Trial& trial);
+
+// Judged rows per outcome.
 std::map<Outcome, std::size_t> outcome_counts(const RunResult& run);
 // "exit 1: a gate failed in 3 rows": the exit code and why it is that.
 std::string exit_meaning(const RunResult& run);

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kIndent = 2;
 
-std::vector<GridColumn> columns() {
-  return {{"backend", false, false, 0}, {"verdict", false, false, 0}, {"device time", true, false, 0}, {"vs base", true, false, 0},
+std::vector<GridColumn> columns(bool compares) {
+  return {{"backend", false, false, 0}, {"side", false, false, 0}, {"verdict", false, false, 0}, {"device time", true, false, 0}, {compares ? "vs a" : "vs base", true, false, 0},
           {"host time", true, false, 4}, {"kernels", true, false, 0}, {"copies", false, false, 0},     {"path", false, false, 3},
           {"max error", true, false, 2}, {"reason", false, true, 1}};
 }
@@ -36,6 +36,7 @@ std::vector<GridCell> cells(const Row& row) {
   const auto ratio = device_ratio(row);
   const auto host = notable_host_ns(m);
   return {{m.backend, Tone::plain},
+          {row.trial.side ? std::string(word(*row.trial.side)) : "", Tone::plain},
           {std::string(word(row.verdict.outcome)), tone_of(row.verdict.outcome)},
           {device ? duration_text(*device) : "", Tone::plain},
           {ratio ? change_text(*ratio) : "", Tone::plain},
@@ -59,7 +60,7 @@ bool has_many_suites(const RunResult& run) {
 }
 
 std::string rows_of(const RunResult& run, bool control, const TableOptions& options) {
-  Grid grid(columns(), kIndent);
+  Grid grid(columns(run.comparison.has_value()), kIndent);
   const bool many_suites = has_many_suites(run);
   std::string title;
   bool any = false;
@@ -73,11 +74,33 @@ std::string rows_of(const RunResult& run, bool control, const TableOptions& opti
   return any ? grid.text(options.columns, options.color) : "";
 }
 
-std::string summary(const RunResult& run, const TableOptions& options) {
+std::string counts_text(const std::map<Outcome, std::size_t>& outcomes, bool color) {
   std::string counts;
-  for (const auto& [outcome, count] : outcome_counts(run))
-    counts += fmt::format("{}{}", counts.empty() ? "" : ", ", paint(fmt::format("{} {}", count, word(outcome)), tone_of(outcome), options.color));
-  std::string text = (counts.empty() ? "no rows" : counts) + "\n";
+  for (const auto& [outcome, count] : outcomes)
+    counts += fmt::format("{}{}", counts.empty() ? "" : ", ", paint(fmt::format("{} {}", count, word(outcome)), tone_of(outcome), color));
+  return counts.empty() ? "no rows" : counts;
+}
+
+std::string settings_text(const std::vector<std::string>& settings) {
+  return settings.empty() ? "as it stands" : printable(fmt::format("{}", fmt::join(settings, "  ")));
+}
+
+// What was compared comes before everything, and the proof that there was something to compare.
+std::string sides_text(const Comparison& comparison, bool color) {
+  std::string text = fmt::format("{}\n  a  {}\n  b  {}\n", paint("sides (b is held against a)", Tone::strong, color), settings_text(comparison.a), settings_text(comparison.b));
+  for (const std::string& difference : comparison.differences) text += fmt::format("  {}\n", printable(difference));
+  if (comparison.differences.empty()) text += paint("  NOTHING DIFFERS BETWEEN THEM\n", Tone::bad, color);
+  return text + "\n";
+}
+
+std::string summary(const RunResult& run, const TableOptions& options) {
+  std::string text = counts_text(outcome_counts(run), options.color) + "\n";
+  if (run.comparison) {
+    std::map<Outcome, std::size_t> others;
+    for (const Row& row : run.rows)
+      if (row.trial.side == Side::a) ++others[row.verdict.outcome];
+    text += fmt::format("side a, by itself: {}\n", counts_text(others, options.color));
+  }
   if (!options.database.empty()) {
     const std::string part = options.rows_kept ? fmt::format("{} of {} rows of ", *options.rows_kept, run.rows.size()) : "";
     text += fmt::format("{}run {} kept in {}\n", part, printable(run.run_id), printable(options.database));
@@ -89,7 +112,8 @@ std::string summary(const RunResult& run, const TableOptions& options) {
 }  // namespace
 
 std::string table(const RunResult& run, const TableOptions& options) {
-  std::string text = rows_of(run, false, options);
+  std::string text = run.comparison ? sides_text(*run.comparison, options.color) : "";
+  text += rows_of(run, false, options);
   if (const std::string control = rows_of(run, true, options); !control.empty())
     text += fmt::format("\n{}\n{}", paint("control rows (fixed work: how the machine was)", Tone::strong, options.color), control);
   return fmt::format("{}{}\n{}", text, findings(run, options), summary(run, options));

@@ -56,12 +56,15 @@ std::string default_interpreter() {
   return environment && *environment ? std::string(environment) + "/bin/python" : "python3";
 }
 
-std::vector<std::string> worker_command(const Installation& installation, const BackendCode& code) {
-  if (code.file.empty()) return {installation.executable, "worker"};
-  if (code.interpreter.empty()) return {installation.executable, "worker", "--plugin", code.file};
-  std::vector<std::string> command{code.interpreter, installation.python + "/worker.py", "--engine", installation.engine, "--backend", code.file};
-  if (!code.python_class.empty()) command.insert(command.end(), {"--class", code.python_class});
-  return command;
+WorkerCommand worker_command(const Installation& installation, const BackendCode& code) {
+  std::vector<std::string> words{installation.executable, "worker"};
+  if (!code.interpreter.empty()) {
+    words = {code.interpreter, installation.python + "/worker.py", "--engine", installation.engine, "--backend", code.file};
+    if (!code.python_class.empty()) words.insert(words.end(), {"--class", code.python_class});
+  } else if (!code.file.empty()) {
+    words.insert(words.end(), {"--plugin", code.file});
+  }
+  return {std::move(words), installation.variables};
 }
 
 std::string shipped_folder(const Installation& installation) { return installation.python + "/attn_regress/backends"; }

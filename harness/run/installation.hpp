@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/child_process.hpp"
 #include "core/records.hpp"
 #include "core/suite.hpp"
 
@@ -20,6 +21,7 @@ struct Installation {
   std::string engine;      // <prefix>/lib/libattn_engine.so
   std::string backends;    // folder of the built-in plugins, <prefix>/lib/attn-regress
   std::string python;      // folder of the Python worker, <prefix>/lib/attn-regress/python
+  Variables variables{};   // of the workers' environment, over this process's own
 };
 
 // By the path of the running executable: <prefix>/bin/attn-regress. Build tree and installed tree have the same layout.
@@ -36,8 +38,14 @@ struct BackendCode {
 // The Python of a backend whose suite names none: $VIRTUAL_ENV/bin/python, else python3 on PATH.
 std::string default_interpreter();
 
-// The command line of a worker that serves `code` (none: no backends at all).
-std::vector<std::string> worker_command(const Installation& installation, const BackendCode& code);
+// How a worker is started.
+struct WorkerCommand {
+  std::vector<std::string> words;
+  Variables variables{};
+};
+
+// The worker that serves `code` (none: no backends at all).
+WorkerCommand worker_command(const Installation& installation, const BackendCode& code);
 
 // The Python backends that come with the tree: torch/naive.py in the folder is torch.naive.
 std::string shipped_folder(const Installation& installation);

@@ -34,7 +34,9 @@ std::string reproduce_command(const Suite& suite, const Trial& trial, const RunO
     add(ids, other->id);
     add(backends, other->backend.name);
   }
-  std::string command = "attn-regress run " + shell_quoted(suite.path);
+  std::string command = (options.sides.empty() ? "attn-regress run " : "attn-regress ab ") + shell_quoted(suite.path);
+  for (std::size_t i = 0; i < options.sides.size(); ++i)
+    for (const std::string& setting : options.sides[i].typed) command += fmt::format(" --{} {}", word(static_cast<Side>(i)), shell_quoted(setting));
   for (const std::string& id : ids) command += " --filter " + shell_quoted("^" + regex_literal(id) + "$");
   for (const std::string& backend : backends) command += " --backend " + shell_quoted(backend);
   for (const PluginOverride& override : options.plugins)

@@ -61,19 +61,22 @@ std::string BackendResolver::choose(const PluginFacts& facts, const std::string&
 }
 
 ResolvedBackend BackendResolver::resolve(const BackendSpec& spec, DeviceType device) {
-  std::string file = spec.plugin, wanted = spec.plugin_name;
+  std::string file = spec.plugin, wanted = spec.plugin_name, python = spec.python;
   for (const PluginOverride& override : options_.plugins)
     if (override.backend == spec.name) {
-      file = override.file;
-      wanted = override.name_in_file;
+      const bool is_python = override.file.ends_with(kPythonFile);
+      const std::string python_class = override.name_in_file.empty() ? python.substr(python.rfind(':') + 1) : override.name_in_file;
+      python = is_python ? override.file + ":" + python_class : "";
+      file = is_python ? "" : override.file;
+      wanted = is_python ? "" : override.name_in_file;
     }
   if (!file.empty()) {
     const BackendCode code{std::filesystem::absolute(file).string(), "", ""};
     return {code, choose(facts(code), wanted, spec.name, device), ""};
   }
-  if (!spec.python.empty()) {
-    const std::size_t colon = spec.python.rfind(':');
-    const BackendCode code{std::filesystem::absolute(spec.python.substr(0, colon)).string(), spec.python.substr(colon + 1),
+  if (!python.empty()) {
+    const std::size_t colon = python.rfind(':');
+    const BackendCode code{std::filesystem::absolute(python.substr(0, colon)).string(), python.substr(colon + 1),
                            spec.interpreter.empty() ? interpreter_of(options_) : spec.interpreter};
     return {code, code.python_class, ""};
   }

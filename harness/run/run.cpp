@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "accounting/account.hpp"
@@ -16,6 +17,7 @@
 #include "run/reproduce.hpp"
 #include "run/requests.hpp"
 #include "run/resolve.hpp"
+#include "run/sides.hpp"
 #include "run/worker_process.hpp"
 #include "stats/summary.hpp"
 
@@ -44,10 +46,20 @@ std::string new_run_id(const std::string& started_at) {
   return fmt::format("{}-{:08x}", digits, random());
 }
 
+// What a side's rows run with; a run that compares nothing has one.
+struct SideRun {
+  RunOptions options;
+  BackendResolver resolver;
+  Variables variables;  // to be recorded
+  SideRun(RunOptions own, Variables recorded, const std::atomic<bool>& interrupted)
+      : options(std::move(own)), resolver(options, interrupted), variables(std::move(recorded)) {}
+};
+
 // A trial, what became of it, and where it runs.
 struct Job {
   const Suite* suite = nullptr;
   Trial trial;
+  SideRun* side = nullptr;
   const Target* target = nullptr;
   ResolvedBackend backend;
   Measurement measurement;
@@ -55,6 +67,7 @@ struct Job {
   std::vector<Expectation> expectations;
   RowFacts facts;
   std::size_t environment = 0;
+  std::optional<Baseline> other_side;  // of side b: what side a gave, once it gave something to be held against
   std::string too_costly; // why it is not run; the backend is asked for support all the same
   bool measured = false;  // it came to its turn
   bool done = false;      // nothing more to measure
@@ -64,17 +77,21 @@ class Run {
  public:
   Run(const std::vector<PlannedSuite>& suites, const RunOptions& options, const Rules& rules, const BaselineSource& baselines, RunObserver& observer,
       const std::atomic<bool>& interrupted)
-      : options_(options), rules_(rules), baselines_(baselines), observer_(observer), interrupted_(interrupted),
-        resolver_(options, interrupted), started_(Clock::now()) {
-    for (const Target& target : resolver_.targets()) {
+      : options_(options), rules_(rules), baselines_(baselines), observer_(observer), interrupted_(interrupted), started_(Clock::now()) {
+    if (options.sides.empty()) sides_.push_back(std::make_unique<SideRun>(options, Variables{}, interrupted));
+    for (const SideSettings& side : options.sides)
+      sides_.push_back(std::make_unique<SideRun>(side_options(options, side), side_variables(options.sides, side), interrupted));
+    for (std::size_t i = 0; i < targets().size(); ++i) {
+      const Target& target = targets()[i];
       if (target.fault.empty() && !interrupted) lock(target);
       for (const PlannedSuite& planned : suites) {
-        for (const Trial& trial : planned.trials) add_job(planned.suite, trial, target);
-        if (options.gates.contains(Gate::latency) && !planned.trials.empty()) add_controls(planned.suite, target);
+        for (const Trial& trial : planned.trials) add_rows(planned.suite, trial, i);
+        if (options.gates.contains(Gate::latency) && !planned.trials.empty() && !compares()) add_controls(planned.suite, target);
       }
     }
     std::vector<SweepRow> rows;
-    for (const Job& job : jobs_) rows.push_back({job.trial.value, fmt::format("{}\n{}\n{}", job.trial.suite, job.trial.backend.name, job.target->name)});
+    for (const Job& job : jobs_)
+      rows.push_back({job.trial.value, fmt::format("{}\n{}\n{}\n{}", job.trial.suite, job.trial.backend.name, job.target->name, job.trial.side == Side::b)});
     neighbours_ = sweep_neighbours(rows);
   }
 
@@ -87,6 +104,7 @@ class Run {
     for (std::size_t block = 1; block < options_.most_blocks && !interrupted_ && !budget_spent(); ++block) measure_again(block);
 
     result.environments = environments_;
+    if (result.comparison) note_differences(result);
     judge_all(result);
     result.finished_at = utc_now();
     observer_.finished(result);
@@ -94,19 +112,38 @@ class Run {
   }
 
  private:
+  bool compares() const { return sides_.size() > 1; }
+  const std::vector<Target>& targets() const { return sides_.front()->resolver.targets(); }  // the same of every side
+
   // Two runs on one GPU would measure each other.
   void lock(const Target& target) {
     if (target.environment.device_uuid.empty()) return;
     locks_.push_back(std::make_unique<DeviceLock>(target.environment.device_uuid, interrupted_));
   }
 
-  void add_job(const Suite& suite, Trial trial, const Target& target) {
+  // Of two sides a's comes first and b's next.
+  void add_rows(const Suite& suite, const Trial& trial, std::size_t target) {
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      SideRun& side = *sides_[i];
+      Trial own = trial;
+      if (compares()) {
+        const Target &here = side.resolver.targets()[target], &there = targets()[target];
+        if (here.fault.empty() && there.fault.empty()) check_same_device(there.environment, here.environment);
+        own.side = static_cast<Side>(i);
+        if (const std::string& python = options_.sides[i].python; !python.empty() && !own.backend.python.empty()) own.backend.interpreter = python;
+      }
+      add_job(suite, std::move(own), side, side.resolver.targets()[target]);
+    }
+  }
+
+  void add_job(const Suite& suite, Trial trial, SideRun& side, const Target& target) {
     Job job;
     job.suite = &suite;
+    job.side = &side;
     job.target = &target;
     trial.index = static_cast<std::int64_t>(jobs_.size());
-    job.backend = resolver_.resolve(trial.backend, target.environment.device);
-    job.environment = environment_of(job.backend.code, target);
+    job.backend = side.resolver.resolve(trial.backend, target.environment.device);
+    job.environment = environment_of(job.backend.code, side, target);
     job.too_costly = too_costly(trial.value, target.environment.device, options_);
     const Environment& environment = environments_[job.environment];
     job.facts = row_facts(trial, environment);
@@ -132,19 +169,20 @@ class Run {
       trial.value.name = "control";
       trial.id = case_id(trial.value);
       trial.backend.name = name;
-      if (!resolver_.resolve(trial.backend, target.environment.device).reason.empty()) continue;  // a build without it goes on without a thermometer
-      add_job(suite, std::move(trial), target);
+      if (!sides_.front()->resolver.resolve(trial.backend, target.environment.device).reason.empty()) continue;  // a build without it goes on without a thermometer
+      add_job(suite, std::move(trial), *sides_.front(), target);
       jobs_.back().measurement.control = true;
     }
   }
 
-  // One environment per device and plugin: the device's, the plugin itself, and what it brought along.
-  std::size_t environment_of(const BackendCode& code, const Target& target) {
-    const auto [known, fresh] = environment_by_code_.try_emplace({target.name, code}, environments_.size());
+  // One environment per side, device and plugin: the device's, the plugin itself, what it brought along, and the variables that were set for it.
+  std::size_t environment_of(const BackendCode& code, SideRun& side, const Target& target) {
+    const auto [known, fresh] = environment_by_code_.try_emplace({&side, target.name, code}, environments_.size());
     if (!fresh) return known->second;
     Environment environment = target.environment;
+    for (const auto& [name, value] : side.variables) environment.switches.insert_or_assign(name, value);
     if (!code.file.empty()) {
-      const PluginFacts& facts = resolver_.facts(code);
+      const PluginFacts& facts = side.resolver.facts(code);
       for (const auto& [name, library] : facts.environment.libraries) environment.libraries.insert_or_assign(name, library);
       environment.libraries[kBackendLibrary] = {code.file.substr(code.file.rfind('/') + 1) + " " + facts.fingerprint, code.file};
     }
@@ -154,16 +192,34 @@ class Run {
 
   bool budget_spent() const { return options_.budget && Clock::now() - started_ > *options_.budget; }
 
-  // Runs the chosen jobs, device by device and plugin by plugin, those of one plugin in one worker for as long as it lives.
+  Job& side_a(const Job& b) { return jobs_[static_cast<std::size_t>(&b - jobs_.data()) - 1]; }
+  const Job& side_a(const Job& b) const { return jobs_[static_cast<std::size_t>(&b - jobs_.data()) - 1]; }
+
+  void hold_against_a(Job& b) {
+    const Job& a = side_a(b);
+    const Status status = a.measurement.status;
+    b.other_side.reset();
+    if (a.measured && status != Status::cannot_measure && status != Status::skipped) b.other_side = make_baseline(a.measurement, environments_[a.environment], "", "");
+  }
+
+  // Runs the chosen jobs, all of one side, device by device and plugin by plugin, those of one plugin in one worker for as long as it lives.
   void measure(const std::vector<Job*>& chosen, bool whole) {
     std::map<std::pair<std::string, BackendCode>, std::vector<Job*>> by_worker;
     for (Job* job : chosen) by_worker[{job->target->name, job->backend.code}].push_back(job);
-    for (auto& [key, jobs] : by_worker) measure_in_one(key.first, key.second, jobs, whole);
+    for (auto& [key, jobs] : by_worker) measure_in_one(*jobs.front()->side, key.first, key.second, jobs, whole);
   }
 
-  void measure_in_one(const std::string& device, const BackendCode& code, const std::vector<Job*>& jobs, bool whole) {
+  // Row by row, a and b by turns. `chosen` are of side b.
+  void measure_pairs(const std::vector<Job*>& chosen, std::size_t block) {
+    for (Job* b : chosen) {
+      for (const Side side : turns(block)) measure({side == Side::b ? b : &side_a(*b)}, block == 0);
+      hold_against_a(*b);
+    }
+  }
+
+  void measure_in_one(SideRun& side, const std::string& device, const BackendCode& code, const std::vector<Job*>& jobs, bool whole) {
     std::unique_ptr<Worker> worker;
-    std::optional<MeasurementRecord> fault = resolver_.facts(code).fault;  // a plugin that did not come up when it was described is not tried again
+    std::optional<MeasurementRecord> fault = side.resolver.facts(code).fault;  // a plugin that did not come up when it was described is not tried again
     std::set<const Job*> ended;
     for (std::size_t round = 0, rounds = 1; round < rounds; ++round) {
       for (Job* job : jobs) {
@@ -178,7 +234,7 @@ class Run {
           continue;
         }
         if (!fault && (!worker || !worker->alive())) {
-          worker = resolver_.workers().take(code, device, {options_.timeout, options_.prepare_timeout});
+          worker = side.resolver.workers().take(code, device, {options_.timeout, options_.prepare_timeout});
           fault = worker->fault();
         }
         TrialAnswer answer;
@@ -199,7 +255,7 @@ class Run {
         }
       }
     }
-    resolver_.workers().give_back(code, std::move(worker));
+    side.resolver.workers().give_back(code, std::move(worker));
   }
 
   // The times of one process are one block, in however many requests they came.
@@ -227,7 +283,7 @@ class Run {
   }
 
   std::string version_of(const Job& job) {
-    for (const BackendFacts& backend : resolver_.facts(job.backend.code).backends)
+    for (const BackendFacts& backend : job.side->resolver.facts(job.backend.code).backends)
       if (backend.name == job.backend.name_in_file && backend.device == job.measurement.device) return backend.version;
     return "";
   }
@@ -245,18 +301,30 @@ class Run {
     for (Job& job : jobs_) {
       if (!job.target->fault.empty()) settle(job, Status::cannot_measure, job.target->fault);
       else if (!job.backend.reason.empty()) settle(job, Status::unsupported, job.backend.reason);
-      else (job.measurement.control ? controls : chosen).push_back(&job);
+      else if (same_on_both(job)) settle(job, Status::skipped, "the same on both sides: nothing to compare");
+      else if (job.trial.side != Side::a) (job.measurement.control ? controls : chosen).push_back(&job);
     }
+    if (compares()) return measure_pairs(chosen, 0);
     measure(controls, true);
     measure(chosen, true);
+  }
+
+  // Measuring it would find nothing but noise. What did not come up when it was described is told all the same.
+  bool same_on_both(const Job& job) const {
+    if (!job.trial.side) return false;
+    const Job& a = *job.trial.side == Side::b ? side_a(job) : job;
+    const Job& b = *(&a + 1);
+    return !a.side->resolver.facts(a.backend.code).fault && !b.side->resolver.facts(b.backend.code).fault &&
+           side_difference(environments_[a.environment], environments_[b.environment]).empty();
   }
 
   // Further blocks in fresh processes: for every row up to first_blocks, then for those whose latency is not settled, and the control rows beside them.
   void measure_again(std::size_t block) {
     std::vector<Job*> chosen;
     for (Job& job : jobs_) {
-      const bool timed = !job.done && job.measurement.status == Status::ok && job.gates.enabled.contains(Gate::latency);
-      if (timed && !job.measurement.control && (block < options_.first_blocks || wants_more_blocks(judge_input(job)))) chosen.push_back(&job);
+      const bool ok = job.measurement.status == Status::ok && (job.trial.side != Side::b || side_a(job).measurement.status == Status::ok);
+      const bool timed = !job.done && ok && job.trial.side != Side::a && job.gates.enabled.contains(Gate::latency);
+      if (timed && !job.measurement.control && (block < options_.first_blocks || wants_more_blocks(latency_input(job)))) chosen.push_back(&job);
     }
     if (block >= options_.first_blocks) add_compared(chosen);
     if (chosen.empty()) return;
@@ -264,6 +332,7 @@ class Run {
     for (Job& job : jobs_)
       if (job.measurement.control && job.measurement.status == Status::ok) controls.push_back(&job);
     for (const Job* job : chosen) observer_.remeasuring(job->trial, block);
+    if (compares()) return measure_pairs(chosen, block);
     measure(chosen, false);
     measure(controls, false);
   }
@@ -273,7 +342,7 @@ class Run {
   // The row of `job`'s suite and device with another case or backend; null: no part of this run.
   const Job* row_of(const Job& job, const std::string& id, const std::string& backend) const {
     const auto found = std::ranges::find_if(jobs_, [&](const Job& each) {
-      return each.suite == job.suite && each.target == job.target && each.trial.id == id && each.trial.backend.name == backend && !each.measurement.control;
+      return each.suite == job.suite && each.side == job.side && each.target == job.target && each.trial.id == id && each.trial.backend.name == backend && !each.measurement.control;
     });
     return found == jobs_.end() ? nullptr : &*found;
   }
@@ -330,8 +399,8 @@ class Run {
     input.environment = &environments_[job.environment];
     input.gates = job.gates;
     input.expectations = job.expectations;
-    input.counts_baseline = baselines_.counts(job.measurement);
-    input.times_baseline = baselines_.times(job.measurement);
+    input.counts_baseline = counts_baseline(job);
+    input.times_baseline = times_baseline(job);
     input.control = control_of(job);
     for (const Neighbours& pair : neighbours_of(job)) input.beside.push_back({&jobs_[pair.before].measurement, &jobs_[pair.after].measurement});
     input.smaller = smaller_rows(job);
@@ -341,8 +410,22 @@ class Run {
     for (const Block& block : job.measurement.blocks)
       if (block.other_processes > 0) input.latency_blocked = fmt::format("{} other process(es) computed on this GPU meanwhile", block.other_processes);
     input.max_blocks = options_.most_blocks;
+    input.tell_times = compares();
     return input;
   }
+
+  // What is compared is timed until that is clear, whatever else the row fails for.
+  JudgeInput latency_input(const Job& job) const {
+    JudgeInput input = judge_input(job);
+    if (!compares()) return input;
+    input.gates.enabled = {Gate::latency};
+    input.counts_baseline = nullptr;
+    return input;
+  }
+
+  const Baseline* other_side(const Job& job) const { return job.other_side ? &*job.other_side : nullptr; }
+  const Baseline* counts_baseline(const Job& job) const { return compares() ? other_side(job) : baselines_.counts(job.measurement); }
+  const Baseline* times_baseline(const Job& job) const { return compares() ? other_side(job) : baselines_.times(job.measurement); }
 
   std::optional<Interval> control_of(const Job& row) const {
     std::vector<ControlRow> rows;
@@ -366,6 +449,18 @@ class Run {
     return verdict;
   }
 
+  // By text: what all backends have in common is said once.
+  void note_differences(RunResult& result) const {
+    std::map<std::string, std::set<std::string>> backends;
+    for (const Job& job : jobs_)
+      if (job.trial.side == Side::b)
+        backends[side_difference(environments_[side_a(job).environment], environments_[job.environment])].insert(job.trial.backend.name);
+    for (const auto& [text, names] : backends)
+      if (!text.empty()) result.comparison->differences.push_back(fmt::format("{}: {}", fmt::join(names, ", "), text));
+    if (result.comparison->differences.empty() && !jobs_.empty())
+      result.warnings.push_back("THE TWO SIDES ARE THE SAME: no version, build, library, setting or place differs between their records");
+  }
+
   void judge_all(RunResult& result) {
     std::vector<Outcome> outcomes;
     std::vector<Row> controls;
@@ -373,33 +468,36 @@ class Run {
       if (!job.measured) continue;  // interrupted before its turn
       Row row;
       if (job.measurement.control) row.verdict = control_verdict(job);
-      else row.verdict = apply_waivers(judge(judge_input(job)), job.suite->waivers, job.facts, result.started_at.substr(0, kDateLength));
-      const Baseline* baseline = baselines_.times(job.measurement);
+      else row.verdict = apply_waivers(job.trial.side == Side::a ? judge_alone(judge_input(job)) : judge(judge_input(job)), job.suite->waivers, job.facts, result.started_at.substr(0, kDateLength));
+      if (row.verdict.outcome == Outcome::no_baseline && compares() && row.verdict.reason.empty())
+        row.verdict.reason = fmt::format("nothing to be held against: side a is {}", word(side_a(job).measurement.status));
+      const Baseline* baseline = times_baseline(job);
       if (baseline && !baseline->device_ns.empty()) row.baseline_device_ns = median(baseline->device_ns);
-      if (const Baseline* counts = baselines_.counts(job.measurement)) row.baseline_commit = counts->commit_id;
+      if (const Baseline* counts = counts_baseline(job)) row.baseline_commit = counts->commit_id;
       row.environment = job.environment;
       if (!job.measurement.control) row.reproduce = reproduce_command(*job.suite, job.trial, options_, trials_beside(job));
       row.trial = job.trial;
       row.measurement = job.measurement;
-      if (!job.measurement.control || row.verdict.outcome == Outcome::cannot_measure) outcomes.push_back(row.verdict.outcome);
+      const bool judged = !job.measurement.control && job.trial.side != Side::a;
+      if (judged || (job.measurement.control && row.verdict.outcome == Outcome::cannot_measure)) outcomes.push_back(row.verdict.outcome);
       (job.measurement.control ? controls : result.rows).push_back(std::move(row));
     }
     std::move(controls.begin(), controls.end(), std::back_inserter(result.rows));
     warn_unmatched(result);
-    result.exit = interrupted_ ? ExitCode::interrupted : run_exit_code(outcomes, options_.require_baseline);
+    result.exit = interrupted_ ? ExitCode::interrupted : run_exit_code(outcomes, options_.require_baseline || compares());
   }
 
   bool measures(DeviceType device) const {
-    return std::ranges::any_of(resolver_.targets(), [&](const Target& target) { return target.environment.device == device; });
+    return std::ranges::any_of(targets(), [&](const Target& target) { return target.environment.device == device; });
   }
 
   // Only of suites that run as a whole: a filter leaves expectations without rows.
   void warn_unmatched(RunResult& result) const {
     std::map<const Suite*, std::vector<RowFacts>> rows;
     for (const Job& job : jobs_)
-      if (!job.measurement.control) rows[job.suite].push_back(job.facts);
+      if (!job.measurement.control && job.trial.side != Side::a) rows[job.suite].push_back(job.facts);
     for (const auto& [suite, facts] : rows)
-      for (const Expectation& expectation : facts.size() < suite->cases.size() * suite->backends.size() * resolver_.targets().size() ? std::vector<Expectation>{} : unmatched_expectations(suite->expectations, facts))
+      for (const Expectation& expectation : facts.size() < suite->cases.size() * suite->backends.size() * targets().size() ? std::vector<Expectation>{} : unmatched_expectations(suite->expectations, facts))
         if (!expectation.where.device || measures(*expectation.where.device))
           result.warnings.push_back(fmt::format("{}: this expectation selects no row of this run", to_string(expectation.place)));
   }
@@ -409,9 +507,9 @@ class Run {
   const BaselineSource& baselines_;
   RunObserver& observer_;
   const std::atomic<bool>& interrupted_;
-  BackendResolver resolver_;
+  std::vector<std::unique_ptr<SideRun>> sides_;
   std::vector<Environment> environments_;
-  std::map<std::pair<std::string, BackendCode>, std::size_t> environment_by_code_;  // by device and code
+  std::map<std::tuple<const SideRun*, std::string, BackendCode>, std::size_t> environment_by_code_;  // by side, device and code
   std::vector<std::unique_ptr<DeviceLock>> locks_;
   std::vector<Job> jobs_;
   std::vector<std::vector<Neighbours>> neighbours_;  // of each job
@@ -426,6 +524,7 @@ RunResult new_run(const RunOptions& options) {
   head.run_id = new_run_id(head.started_at);
   head.commit_id = options.commit_id;
   head.command = options.command;
+  if (!options.sides.empty()) head.comparison = {options.sides.at(0).typed, options.sides.at(1).typed, {}};
   return head;
 }
 

@@ -20,16 +20,26 @@ namespace attn {
 // `--plugin NAME=FILE[:BACKEND]`: FILE runs as backend NAME, its key unchanged.
 struct PluginOverride {
   std::string backend, file;
-  std::string name_in_file;  // empty: NAME, or the only backend in FILE
+  std::string name_in_file;  // empty: NAME, or the only backend in FILE; of a Python file its class, empty: that of the suite's entry
 };
+inline constexpr const char* kPythonFile = ".py";  // how the name of a file ends that holds a class and no plugin
 
 inline constexpr const char* kAllDevices = "all";
+
+// What one side of a comparison has of its own, over what both have.
+struct SideSettings {
+  std::vector<PluginOverride> plugins;
+  std::string python;               // interpreter of every Python backend, whatever the suite says; empty: none of its own
+  Variables variables;              // of the workers' environment
+  std::vector<std::string> typed;   // all of it, as given: "python=new/bin/python"
+};
 
 struct RunOptions {
   Installation installation;
   std::string device = "auto";  // "auto" (a GPU when there is one), "cpu", "cuda", "cuda:N", or kAllDevices: the CPU and the first GPU
   std::vector<PluginOverride> plugins;
   std::string python;           // interpreter of Python backends that name none; empty: that of $VIRTUAL_ENV, else python3
+  std::vector<SideSettings> sides;  // none, or a and b: b is held against a, and no baseline is looked at
   std::set<Gate> gates{Gate::numerics, Gate::kernels, Gate::copies, Gate::kernel_path, Gate::latency, Gate::memory};
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);           // of one phase of a trial
   std::chrono::nanoseconds prepare_timeout = std::chrono::minutes(10);   // of loading a plugin and of `open`
@@ -64,7 +74,8 @@ class BaselineSource {
 // A run's head: a fresh run_id, started_at, and commit and command of the options. For whoever stores a run before it begins.
 RunResult new_run(const RunOptions& options);
 
-// Measures and judges; returns `head` with everything filled in. `interrupted` is looked at several times a second; once true, the workers are stopped and what was measured is returned with ExitCode::interrupted.
+// Measures and judges. Of two sides every row is measured on one and at once on the other, in fresh processes, block by block; a is judged by itself, and the
+// exit code is b's. Throws Error when the sides do not measure the same device. Returns `head` with everything filled in. `interrupted` is looked at several times a second; once true, the workers are stopped and what was measured is returned with ExitCode::interrupted.
 RunResult run(RunResult head, const std::vector<PlannedSuite>& suites, const RunOptions& options, const Rules& rules, const BaselineSource& baselines,
               RunObserver& observer, const std::atomic<bool>& interrupted);
 

@@ -18,8 +18,8 @@ std::string seconds_text(std::chrono::nanoseconds time) { return fmt::format("{:
 
 }  // namespace
 
-Worker::Worker(const std::vector<std::string>& command, const std::string& device, const Deadlines& deadlines, const std::atomic<bool>& interrupted)
-    : deadlines_(deadlines), interrupted_(interrupted), child_(command) {
+Worker::Worker(const WorkerCommand& command, const std::string& device, const Deadlines& deadlines, const std::atomic<bool>& interrupted)
+    : deadlines_(deadlines), interrupted_(interrupted), child_(command.words, command.variables) {
   open(device);
 }
 

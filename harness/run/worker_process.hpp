@@ -10,6 +10,7 @@
 
 #include "base/child_process.hpp"
 #include "core/records.hpp"
+#include "run/installation.hpp"
 
 namespace attn {
 
@@ -27,7 +28,7 @@ struct TrialAnswer {
 class Worker {
  public:
   // Starts the worker on a device ("cpu", "cuda:N", "auto") and waits for its environment. Check `fault()` afterwards.
-  Worker(const std::vector<std::string>& command, const std::string& device, const Deadlines& deadlines, const std::atomic<bool>& interrupted);
+  Worker(const WorkerCommand& command, const std::string& device, const Deadlines& deadlines, const std::atomic<bool>& interrupted);
 
   // For workers that keep a process aside in which their code is loaded and nothing was done yet: ends the one that answers, and its hold on the device.
   void renew();

@@ -34,8 +34,9 @@ class BaselineCommand : public testing::Test {
     return row;
   }
 
-  void store(const std::string& run_id, const std::string& started_at, std::vector<Row> rows) {
+  void store(const std::string& run_id, const std::string& started_at, std::vector<Row> rows, bool compares = false) {
     RunResult run;
+    if (compares) run.comparison.emplace();
     run.run_id = run_id;
     run.started_at = run.finished_at = started_at;
     Environment environment;
@@ -69,6 +70,19 @@ class BaselineCommand : public testing::Test {
   std::int64_t index_ = 0;
   std::optional<SuiteBaselines> loaded_;
 };
+
+TEST_F(BaselineCommand, MakesNothingOfARunThatComparesTwoSides) {
+  store("plain", "2026-01-01T00:00:00Z", {row("naive", Outcome::no_baseline, 1, 1000)});
+  store("compared", "2026-02-01T00:00:00Z", {row("naive", Outcome::regressed, 2, 2000)}, true);
+  for (const char* act : {"record", "accept", "diff"}) {
+    std::vector<std::string> words{act, "tiny", "--run", "compared"};
+    if (words[0] == "accept") words.insert(words.end(), {"--reason", "x"});
+    EXPECT_EQ(command(words), 4) << act;
+    EXPECT_THAT(err_, HasSubstr("run compared compared two sides")) << act;
+  }
+  EXPECT_EQ(command({"record", "tiny"}), 0);  // the newest that is none
+  EXPECT_EQ(baseline("naive")->counts.copies, (CountRange{1, 1}));
+}
 
 TEST_F(BaselineCommand, RecordsWhatWasJudgedGoodAndLeavesTheRestOut) {
   store("r1", "2025-01-01T00:00:00Z", {row("good", Outcome::no_baseline, 0, 1000), row("slow", Outcome::regressed, 0, 9000),

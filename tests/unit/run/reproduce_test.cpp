@@ -26,6 +26,19 @@ TEST(Reproduce, RunsJustThatRow) {
   EXPECT_THAT(reproduce_command(suite, trial, options), testing::EndsWith("--backend naive --plugin naive=./lib.so:planted.copy --python /venv/bin/python --gates kernels,copies --rules r.yaml --baseline 'base lines' --max-cost 50000000000FLOP --timeout 5000ms --seed 3"));
 }
 
+TEST(Reproduce, ComparesTheSameSides) {
+  Suite suite;
+  suite.path = "s.yaml";
+  Trial trial;
+  trial.id = "x";
+  trial.backend.name = "n";
+  RunOptions options;
+  options.sides.resize(2);
+  options.sides[0].typed = {"python=old/bin/python"};
+  options.sides[1].typed = {"python=new/bin/python", "env:FLAG=a b"};
+  EXPECT_EQ(reproduce_command(suite, trial, options), "attn-regress ab s.yaml --a python=old/bin/python --b python=new/bin/python --b 'env:FLAG=a b' --filter '^x$' --backend n");
+}
+
 TEST(Reproduce, RunsTheRowsThatItIsComparedWithToo) {
   Suite suite;
   suite.path = "s.yaml";

@@ -14,7 +14,7 @@ const std::atomic<bool> kNever{false};
 class ScriptedWorker {
  public:
   explicit ScriptedWorker(const std::string& script, bool greets = true)
-      : worker_({"/bin/sh", "-c", "read opening <&3; " + (greets ? "echo '" + record_line(EnvironmentRecord{}) + "' >&4; " : std::string()) + script}, "cpu", {300ms, 300ms}, kNever) {}
+      : worker_({{"/bin/sh", "-c", "read opening <&3; " + (greets ? "echo '" + record_line(EnvironmentRecord{}) + "' >&4; " : std::string()) + script}}, "cpu", {300ms, 300ms}, kNever) {}
   TrialAnswer run() {
     Request request;
     request.trial = 7;
@@ -117,7 +117,7 @@ TEST(Worker, SaysWhyItNeverCameUp) {
 TEST(Worker, StopsWhenInterrupted) {
   const std::atomic<bool> interrupted{true};
   const auto start = std::chrono::steady_clock::now();
-  Worker worker({"/bin/sh", "-c", "sleep 100"}, "cpu", {100s, 100s}, interrupted);
+  Worker worker({{"/bin/sh", "-c", "sleep 100"}}, "cpu", {100s, 100s}, interrupted);
   EXPECT_TRUE(worker.fault());
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
 }
