@@ -89,12 +89,11 @@ __global__ void attn_harness_fill_mask(const MaskRecipe recipe, const Target tar
 void fill_operand(const Case& c, std::uint64_t seed, Operand operand, const TensorView& view, const char* name, cudaStream_t stream) {
   const InputRecipe recipe = input_recipe(c, operand, seed);
   const Target target = target_of(view, name);
-  const auto length_of = [&](std::int64_t b) { return operand == Operand::q || operand == Operand::dout ? rows_of(c, b) : keys_of(c, b); };
   const bool by_length = recipe.inputs == Inputs::poison_padding || operand == Operand::dout;
   // A launch for each run of batch entries of equal length: lengths need no memory on the device then.
   for (std::int64_t first = 0, end = 0; first < target.extent[0]; first = end) {
-    const std::int64_t length = length_of(first);
-    for (end = first + 1; end < target.extent[0] && (!by_length || length_of(end) == length);) ++end;
+    const std::int64_t length = length_of(c, operand, first);
+    for (end = first + 1; end < target.extent[0] && (!by_length || length_of(c, operand, end) == length);) ++end;
     const std::int64_t items = (end - first) * target.extent[1] * target.extent[2] * ((target.extent[3] + 1) / 2);
     attn_harness_fill_input<<<blocks_for(items), kThreads, 0, stream>>>(recipe, target, first, end, length);
     check_cuda(cudaGetLastError(), std::string("filling ") + name);

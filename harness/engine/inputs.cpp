@@ -37,7 +37,7 @@ void fill_operand(const Case& c, std::uint64_t seed, Operand operand, const Tens
   const InputRecipe recipe = input_recipe(c, operand, seed);
   fill_rows(t, [&](std::int64_t b, std::int64_t h, std::int64_t s, float* out) {
     const std::int64_t first = ((b * recipe.heads + h) * recipe.seq + s) * recipe.dim;
-    const bool valid = s < (operand == Operand::q || operand == Operand::dout ? rows_of(c, b) : keys_of(c, b));
+    const bool valid = s < length_of(c, operand, b);
     if (recipe.random) random_normals(seed, recipe.stream, static_cast<std::uint64_t>(first), recipe.dim, out);
     for (std::int64_t d = 0; d < recipe.dim; ++d) out[d] = input_value(recipe, h, s, d, first + d, valid, out[d]);
   });

@@ -48,6 +48,8 @@ float spread_of(const Case& c) {
   return static_cast<float>(std::exp2(std::round(std::log2(4.0 / deviation))));
 }
 
+bool is_of_queries(Operand operand) { return operand == Operand::q || operand == Operand::dout; }
+
 bool is_random(Inputs inputs, Operand operand) {
   if (operand == Operand::dout) return true;
   switch (inputs) {
@@ -62,16 +64,18 @@ bool is_random(Inputs inputs, Operand operand) {
 
 }  // namespace
 
+std::int64_t length_of(const Case& value, Operand operand, std::int64_t b) { return is_of_queries(operand) ? rows_of(value, b) : keys_of(value, b); }
+
 InputRecipe input_recipe(const Case& c, Operand operand, std::uint64_t seed) {
-  const bool is_q = operand == Operand::q, of_rows = is_q || operand == Operand::dout;
+  const bool is_q = operand == Operand::q, of_queries = is_of_queries(operand);
   const Pair pair = pair_for(score_of(c), resolved_scale(c));
   InputRecipe recipe;
   recipe.inputs = c.inputs;
   recipe.operand = operand;
   recipe.stream = is_q ? RandomStream::q : operand == Operand::k ? RandomStream::k : operand == Operand::v ? RandomStream::v : RandomStream::dout;
   recipe.seed = seed;
-  recipe.heads = of_rows ? c.heads : c.heads_kv;
-  recipe.seq = of_rows ? c.seq_q : c.seq_kv;
+  recipe.heads = of_queries ? c.heads : c.heads_kv;
+  recipe.seq = of_queries ? c.seq_q : c.seq_kv;
   recipe.dim = operand == Operand::v || operand == Operand::dout ? c.head_dim_v : c.head_dim;
   recipe.ramp_first = operand == Operand::k ? c.batch * c.heads * c.seq_q * c.head_dim : 0;
   recipe.counts = exact_counts(static_cast<std::int32_t>(c.dtype_kv));

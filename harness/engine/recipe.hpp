@@ -26,6 +26,8 @@ struct InputRecipe {
   bool random = true;                        // values need the normals of their numbers
 };
 InputRecipe input_recipe(const Case& value, Operand operand, std::uint64_t seed);
+// Rows of the operand in one sequence that are no padding.
+std::int64_t length_of(const Case& value, Operand operand, std::int64_t b);
 
 inline constexpr std::int64_t kRampPeriod = 31;  // prime, so that rows of any usual head_dim differ
 
