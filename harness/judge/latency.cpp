@@ -136,13 +136,15 @@ LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate)
   const double least = std::max(gate.floor_ns, step);
   const std::size_t blocks = sample.now.size(), confirming = std::min(kConfirmingBlocks, input.max_blocks);
 
+  // The control rows show device times; `beyond`: this row is clearly slower than they explain.
+  const Interval* const control = gate.metric == LatencyMetric::device && input.control ? &*input.control : nullptr;
+  const bool beyond = control && ratio.low / control->high > slower && ratio.estimate / control->estimate >= 1 + gate.detect;
+
   // A baseline of a slow hour: the machine has become faster and the row has not followed, which a ratio near 1 would hide.
-  if (ratio.low <= slower && gate.metric == LatencyMetric::device && input.control && input.control->high < 1 / slower &&
-      now - before * input.control->estimate > least && ratio.low / input.control->high > slower &&
-      ratio.estimate / input.control->estimate >= 1 + gate.detect) {
+  if (beyond && ratio.low <= slower && control->high < 1 / slower && now - before * control->estimate > least) {
     result.open = blocks < confirming;
     result.outcome = result.open ? Outcome::undecided : Outcome::environment_shift;
-    result.message = fmt::format("{}: the control rows became faster, {}, and this row did not follow", numbers, ratio_text(*input.control));
+    result.message = fmt::format("{}: the control rows became faster, {}, and this row did not follow", numbers, ratio_text(*control));
     return result;
   }
   if (std::fabs(now - before) <= least) {
@@ -153,9 +155,9 @@ LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate)
     return result;
   }
   if (ratio.high < 1 / slower && ratio.estimate <= 1 / middle) {
-    const bool machine = gate.metric == LatencyMetric::device && input.control && input.control->estimate < 1 / slower;
+    const bool machine = control && control->estimate < 1 / slower;
     result.outcome = machine ? Outcome::pass : Outcome::improved;
-    result.message = machine ? fmt::format("{}: the control rows are faster too, {}", numbers, ratio_text(*input.control)) : numbers;
+    result.message = machine ? fmt::format("{}: the control rows are faster too, {}", numbers, ratio_text(*control)) : numbers;
     return result;
   }
   const bool last = m.blocks.size() >= input.max_blocks;
@@ -175,10 +177,9 @@ LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate)
       result.outcome = Outcome::environment_shift;
       result.message = fmt::format("{}: {}, which explains it", numbers, clock_text(input));
       result.open = false;
-    } else if (gate.metric == LatencyMetric::device && input.control && input.control->estimate > slower &&
-               !(ratio.low / input.control->high > slower && ratio.estimate / input.control->estimate >= 1 + gate.detect)) {
+    } else if (control && control->estimate > slower && !beyond) {
       result.outcome = Outcome::environment_shift;
-      result.message = fmt::format("{}: the control rows moved too, {}", numbers, ratio_text(*input.control));
+      result.message = fmt::format("{}: the control rows moved too, {}", numbers, ratio_text(*control));
       result.open = false;
     } else {
       result.outcome = Outcome::regressed;
