@@ -109,8 +109,8 @@ def python_claims(card):
     time = {name: each["times"]["device_ns"] / 1e3 for name, each in row.items()}
 
     def count(name, pattern):
-        """How many records of a call have such a name or class."""
-        return sum(kernel["count"]["high"] for kernel in row[name]["kernels"] if re.search(pattern, kernel["name"]) or kernel["class"] == pattern)
+        """How many records of a call have such a name; `gemm.` and a kind stand for the gemms of that kind."""
+        return sum(kernel["count"]["high"] for kernel in row[name]["kernels"] if f"gemm.{kernel['gemm_kind']}" == pattern or re.search(pattern, kernel["name"]))
 
     def made(name):
         counts = row[name]["counts"]
