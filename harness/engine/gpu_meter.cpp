@@ -64,9 +64,9 @@ double GpuMeter::whole_call_ns() {
 
 // Calls until what is made once has been made; returns how long the last one took.
 double GpuMeter::warm_up() {
+  double call_ns = whole_call_ns();  // may load and compile
   const std::int64_t start = now_ns();
-  double call_ns = 0;
-  for (int made = 0; made < kLeastWarmUpCalls || (made < kMostWarmUpCalls && now_ns() - start < kBurstNs); ++made) call_ns = whole_call_ns();
+  for (int made = 1; made < kLeastWarmUpCalls || (made < kMostWarmUpCalls && now_ns() - start < kBurstNs); ++made) call_ns = whole_call_ns();
   return call_ns;
 }
 

@@ -227,4 +227,22 @@ def python_faults(card):
     return text.strip().splitlines()[-1]
 
 
-STEPS = [python, python_claims, python_switched, python_ways, python_fallback, python_faults]
+def python_users_file(card):
+    """A user's file of a few lines: right, then with one fault after the other."""
+    need_torch()
+    code, text, _ = card.shell("users-file", [sys.executable, ROOT / "tests/backends/users_file.py", card.program, "--device", "cuda", *PYTHON], seconds=400)
+    print(text, flush=True)
+    expect(code == 0, " | ".join(text.strip().splitlines()[-3:]))
+    return text.strip().splitlines()[-1]
+
+
+def python_shipped_suite(card):
+    """suites/pytorch.yaml: which way PyTorch takes by itself."""
+    need_torch()
+    code, document, _, seconds = card.measure("pytorch", ["pytorch"], *PYTHON, seconds=300)
+    told(card, "pytorch", document)
+    expect(code == 0, first_fault(document))
+    return f"{seconds:.0f} s: {sum(row['status'] == 'ok' for row in rows(document))} rows right"
+
+
+STEPS = [python, python_claims, python_switched, python_ways, python_shipped_suite, python_fallback, python_users_file, python_faults]
