@@ -35,6 +35,17 @@ TEST(Table, ShowsAnUnknownCountAsUnknownNotAsZero) {
   EXPECT_THAT(line_with(table(run({one}), {}), "mine "), HasSubstr("?  ?"));
 }
 
+TEST(Table, SaysThatCopiedBytesAreALowerBoundBesideACopyKernel) {
+  Row one = row("naive", Outcome::pass);
+  one.measurement.counts.copies = CountRange{2, 2};
+  one.measurement.kernels = {{.kind = ActivityKind::memcpy, .activity_class = ActivityClass::copy, .name = "Memcpy DtoD", .bytes = 256 << 20, .count = {1, 1}},
+                             {.ordinal = 1, .activity_class = ActivityClass::copy, .name = "copy_kernel", .count = {1, 1}},
+                             {.ordinal = 2, .activity_class = ActivityClass::softmax, .name = "softmax", .count = {1, 1}}};
+  EXPECT_THAT(line_with(table(run({one}), {}), "naive "), HasSubstr("2 (>= 256 MiB)"));
+  one.measurement.kernels.erase(one.measurement.kernels.begin() + 1);
+  EXPECT_THAT(line_with(table(run({one}), {}), "naive "), HasSubstr("2 (256 MiB)"));
+}
+
 TEST(Table, GroupsBackendsUnderTheirCase) {
   const std::string text = table(run({row("naive", Outcome::pass), row("math", Outcome::pass)}), {});
   EXPECT_EQ(text.find(sample::kPrefill), text.rfind(sample::kPrefill));
