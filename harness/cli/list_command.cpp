@@ -23,7 +23,7 @@ struct Arguments {
 Tone tone(Status status) { return status == Status::ok ? Tone::good : status == Status::unsupported || status == Status::skipped ? Tone::dim : Tone::bad; }
 
 std::string rows_text(const std::vector<Trial>& trials, const std::vector<TrialSupport>& answers, const Canvas& canvas) {
-  Grid grid({{"backend", false, false, 0}, {"status", false, false, 0}, {"workspace", true, false, 1}, {"reason", false, true, 0}}, 2);
+  Grid grid({{"backend", false, false, 0}, {"status", false, false, 0}, {"workspace", true, false, 1}, {"reason", false, true, 0, true}}, 2);
   std::string id;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const Trial& trial = trials[i];

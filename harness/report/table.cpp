@@ -20,7 +20,7 @@ constexpr std::size_t kIndent = 2;
 std::vector<GridColumn> columns(bool compares) {
   return {{"backend", false, false, 0}, {"side", false, false, 0}, {"verdict", false, false, 0}, {"device time", true, false, 0}, {compares ? "vs a" : "vs base", true, false, 0},
           {"host time", true, false, 4}, {"kernels", true, false, 0}, {"copies", false, false, 0},     {"path", false, false, 3},
-          {"max error", true, false, 2}, {"reason", false, true, 1}};
+          {"max error", true, false, 2}, {"reason", false, true, 1, true}};
 }
 
 std::string count_text(const std::optional<CountRange>& count) { return count ? to_string(*count) : "?"; }

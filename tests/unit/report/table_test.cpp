@@ -99,6 +99,18 @@ TEST(Table, GathersRowsThatWereLeftOutByReason) {
   EXPECT_THAT(text, AllOf(HasSubstr("all 2 rows: unsupported: needs a GPU"), HasSubstr("exit 5: cannot judge: every row was skipped or unsupported")));
 }
 
+TEST(Table, TellsOnceWhyRowsCannotBeMeasured) {
+  std::vector<Row> rows;
+  for (const char* backend : {"a", "b", "c", "d"}) rows.push_back(row(backend, Outcome::cannot_measure, Status::cannot_measure));
+  for (Row& each : rows) each.measurement.reason = "no GPU";
+  rows[3].measurement.reason = "another profiler";
+  const std::string text = table(run(rows, ExitCode::cannot_judge), {});
+  EXPECT_THAT(text, AllOf(HasSubstr("    no GPU\n    the same in 2 more rows\n    reproduce: "), HasSubstr("    another profiler\n    reproduce: "),
+                          Not(HasSubstr("--backend b")), HasSubstr("\n4 cannot_measure")));
+  rows[1].measurement.output = "what it printed";
+  EXPECT_THAT(table(run(rows, ExitCode::cannot_judge), {}), AllOf(HasSubstr("the same in 1 more row\n"), HasSubstr("--backend b")));
+}
+
 TEST(Table, ShowsGatesThatWereNotJudged) {
   Row one = row("mine", Outcome::pass);
   one.verdict.not_judged = {"kernels: the backend reports no operations"};
