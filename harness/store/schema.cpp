@@ -146,9 +146,15 @@ ALTER TABLE runs ADD COLUMN comparison TEXT;         -- JSON; NULL: compared wit
 ALTER TABLE measurements ADD COLUMN side TEXT;       -- a or b; NULL: of a run that compares no sides
 )sql";
 
+// What opening a backend takes.
+constexpr const char* kVersion5 = R"sql(
+ALTER TABLE measurements ADD COLUMN prepare_peak_bytes INTEGER;
+ALTER TABLE measurements ADD COLUMN prepare_source TEXT;
+)sql";
+
 }  // namespace
 
-const std::array<const char*, 4> kMigrations{kVersion1, kVersion2, kVersion3, kVersion4};
+const std::array<const char*, 5> kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 
 // What a side of a comparison gave with its own settings is no point of a series, and no candidate for a baseline: v_latest and v_series leave it out,
 // v_kernels and v_regressions say which side it was. A count that is a range shows its high end.
@@ -173,7 +179,8 @@ SELECT suite, case_id, backend, device, platform, run_id, started_at, status, re
        cache, verdict, verdict_reason,
        launches_high AS launches, synchronisations_high AS synchronisations, allocations_high AS allocations, frees_high AS frees, capturable,
        (SELECT avg(sm_clock_mhz) FROM blocks WHERE measurement_id = m.id) AS sm_clock_mhz,
-       (SELECT max(throttle) FROM blocks WHERE measurement_id = m.id) AS throttle
+       (SELECT max(throttle) FROM blocks WHERE measurement_id = m.id) AS throttle,
+       prepare_peak_bytes
 FROM newest JOIN measurements m USING (id)
 WHERE age = 1
 )sql"},
@@ -193,6 +200,7 @@ numbers (id, metric, unit, instrument, value, low, high) AS (
   UNION ALL SELECT id, 'frees', 'count', counter, frees_high, frees_low, frees_high FROM measurements JOIN counted USING (id)
   UNION ALL SELECT id, 'workspace_bytes', 'bytes', NULL, workspace_bytes, workspace_bytes, workspace_bytes FROM measurements
   UNION ALL SELECT id, 'peak_bytes', 'bytes', NULL, peak_bytes, peak_bytes, peak_bytes FROM measurements
+  UNION ALL SELECT id, 'prepare_peak_bytes', 'bytes', NULL, prepare_peak_bytes, prepare_peak_bytes, prepare_peak_bytes FROM measurements
   UNION ALL SELECT id, 'max_abs_error', '1', NULL, max_abs_error, max_abs_error, max_abs_error FROM measurements
   UNION ALL SELECT id, 'rel_error', '1', NULL, rel_error, rel_error, rel_error FROM measurements
 )

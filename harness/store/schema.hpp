@@ -10,7 +10,7 @@ namespace attn {
 inline constexpr std::int32_t kApplicationId = 0x6174746E;
 
 // Step i brings the tables of a file from PRAGMA user_version i to i + 1. A published step is never edited: add another, an empty one where only a view changes.
-extern const std::array<const char*, 4> kMigrations;
+extern const std::array<const char*, 5> kMigrations;
 
 // The stable interface for people and scripts; made anew after the last step, whatever stood there before.
 struct View {
