@@ -212,6 +212,9 @@ typedef struct attn_backend {
   const char* why_not;
   // Called before a call, outside all clocks and counts: what collects garbage does it here. May be null.
   void (*rest)(void* state);
+  // Called after a call that went well, outside its time and before its outputs are looked for: the backend says here, as well as in `run`, where they lie.
+  // Touches no device. May be null.
+  attn_status (*settle)(void* state, attn_text* why);
 } attn_backend;
 
 typedef struct {

@@ -37,7 +37,7 @@ std::string layout_text() {
   ATTN_STRUCT(attn_ops, F(struct_size), F(reserved), F(self), F(begin), F(end))
   ATTN_STRUCT(attn_call, F(struct_size), F(pass), F(stream), F(tensors), F(workspace), F(workspace_bytes), F(ops))
   ATTN_STRUCT(attn_backend, F(struct_size), F(device_type), F(name), F(version), F(can), F(flags), F(self), F(supports), F(open), F(run), F(close),
-              F(why_not_bits), F(why_not), F(rest))
+              F(why_not_bits), F(why_not), F(rest), F(settle))
   ATTN_STRUCT(attn_backend_list, F(struct_size), F(abi_version), F(count), F(reserved), F(backends))
   ATTN_STRUCT(DLTensor, F(data), F(device), F(ndim), F(dtype), F(shape), F(strides), F(byte_offset))
 

@@ -30,6 +30,13 @@ class Answer {
   attn_text text_{buffer_.data(), buffer_.size()};
 };
 
+// Whether the backend, which may have been built with an older and shorter table, has this function.
+template <class Function>
+bool has(const attn_backend& backend, Function attn_backend::*function) {
+  const auto end = reinterpret_cast<const char*>(&(backend.*function) + 1) - reinterpret_cast<const char*>(&backend);
+  return backend.struct_size >= static_cast<std::size_t>(end) && backend.*function;
+}
+
 }  // namespace
 
 std::uint64_t ask_supports(const attn_backend& backend, const attn_problem& problem, const attn_device_facts& device) {
@@ -76,7 +83,7 @@ BackendSession::~BackendSession() {
 }
 
 void BackendSession::rest() {
-  if (backend_.struct_size >= offsetof(attn_backend, rest) + sizeof backend_.rest && backend_.rest) backend_.rest(state_);
+  if (has(backend_, &attn_backend::rest)) backend_.rest(state_);
 }
 
 double BackendSession::run(const attn_ops* ops, attn_call_pass pass) {
@@ -87,6 +94,7 @@ double BackendSession::run(const attn_ops* ops, attn_call_pass pass) {
   const attn_status status = backend_.run(state_, &call_, answer.text());
   const auto elapsed = static_cast<double>(now_ns() - start);
   answer.check(status, "run");
+  if (has(backend_, &attn_backend::settle)) answer.check(backend_.settle(state_, answer.text()), "run");
   return elapsed;
 }
 

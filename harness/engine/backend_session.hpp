@@ -36,7 +36,7 @@ class BackendSession {
   const OpenPeak& open_peak() const { return open_peak_; }
   // Lets the backend tidy up, outside all clocks.
   void rest();
-  // One call; `ops` null = nobody listens. Returns the time in nanoseconds until it comes back. Throws TrialEnd.
+  // One call, then what the backend does after it; `ops` null = nobody listens. Returns the time in nanoseconds until the call comes back. Throws TrialEnd.
   double run(const attn_ops* ops, attn_call_pass pass = ATTN_CALL_ALL);
   // A write outside the workspace.
   std::optional<std::string> damage() { return workspace_.damage(); }

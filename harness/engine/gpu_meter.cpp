@@ -21,7 +21,7 @@ constexpr std::int64_t kBurst = 20;                     // calls recorded at a t
 constexpr std::int64_t kBurstNs = 50'000'000;           // of work, after which the card rests as long: heat is the largest error of all (DESIGN section 9)
 constexpr std::int64_t kLongestRestNs = 500'000'000;
 constexpr std::int64_t kAccountedCalls = 5;
-constexpr int kWarmUpCalls = 2;
+constexpr int kLeastWarmUpCalls = 2, kMostWarmUpCalls = 10;  // a caching allocator that serves several sizes settles after some calls
 
 // Decides when enough calls were timed and lets the card rest in between.
 class Pace {
@@ -60,6 +60,14 @@ double GpuMeter::whole_call_ns() {
   calls_.make(nullptr);
   device_.wait();
   return static_cast<double>(now_ns() - start);
+}
+
+// Calls until what is made once has been made; returns how long the last one took.
+double GpuMeter::warm_up() {
+  double call_ns = whole_call_ns();  // may load and compile
+  const std::int64_t start = now_ns();
+  for (int made = 1; made < kLeastWarmUpCalls || (made < kMostWarmUpCalls && now_ns() - start < kBurstNs); ++made) call_ns = whole_call_ns();
+  return call_ns;
 }
 
 // Lets the stream go whatever happens to what is enqueued meanwhile.
@@ -173,8 +181,7 @@ std::vector<RecordedCall> GpuMeter::recorded(std::int64_t count, Recorded what, 
 }
 
 void GpuMeter::device_time(const Request& request, Block& block) {
-  double call_ns = 0;
-  for (int i = 0; i < kWarmUpCalls; ++i) call_ns = whole_call_ns();
+  const double call_ns = warm_up();
   ClockWatch clocks(device_.nvml());
   Pace pace(request);
   std::vector<double> samples;
@@ -198,7 +205,7 @@ void GpuMeter::device_time(const Request& request, Block& block) {
 }
 
 void GpuMeter::account(const Request&, MeasurementRecord& record) {
-  for (int i = 0; i < kWarmUpCalls; ++i) whole_call_ns();
+  warm_up();
   calls_.prepare();
   const std::optional<NotedMemory> before = noted_memory();
   std::int64_t peak = 0, kept = 0;

@@ -22,6 +22,7 @@ class GpuMeter final : public Meter {
 
  private:
   double whole_call_ns();
+  double warm_up();
   template <class Body>
   void while_held(bool held, Body&& body);
   template <class Body, class Meanwhile>

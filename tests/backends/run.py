@@ -302,7 +302,7 @@ def run_edges(options, source, wanted):
 def no_gpu(options):
     """Why there is no GPU to run on, in the program's words; empty when there is one, or when that is not what fails."""
     with tempfile.TemporaryDirectory(prefix="attn-backends-", ignore_cleanup_errors=True) as folder:
-        setting = Setting(options, folder, options.sources / "good.cu", "plain")
+        setting = Setting(options, folder, options.sources / ("python/by_definition.py" if options.python else "good.cu"), "plain")
         setting.run("run", "suite.yaml", "--db", "history.db", "--gates", "numerics", "--json", "out.json")
         rows = json.loads((setting.folder / "out.json").read_text())["rows"]
         reasons = {row["reason"] for row in rows if row["status"] == "cannot_measure"}

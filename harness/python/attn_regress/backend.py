@@ -21,6 +21,30 @@ def print_traceback(error):
         pass  # the user's code may have closed or replaced it
 
 
+class Part:
+    """A function of a backend's, the outputs that it gives, and what it returned last, which lives until its next call."""
+
+    def __init__(self, function, outputs):
+        self.function, self._outputs, self.result = function, outputs, None
+
+    def settle(self):
+        """Points the harness's outputs at what the function returned."""
+        named = self._named()
+        for name, output in self._outputs.items():
+            if name not in named:
+                raise ValueError(f"the call returned no {name}; wanted are {', '.join(self._outputs)}")
+            output.give(named[name])
+
+    def _named(self):
+        if isinstance(self.result, dict):
+            return self.result
+        if len(self._outputs) == 1:
+            return dict.fromkeys(self._outputs, self.result)
+        if not isinstance(self.result, (tuple, list)) or len(self.result) != len(self._outputs):
+            raise TypeError(f"the call returned {type(self.result).__name__}; wanted are {', '.join(self._outputs)} in a dict or in this order")
+        return dict(zip(self._outputs, self.result))
+
+
 class Session:
     """A backend prepared for one problem: what `run` calls, over and over."""
 
@@ -35,32 +59,22 @@ class Session:
             names = [("o",)]
         else:
             names = [("o",), GRADIENTS] if apart else [("o",) + GRADIENTS]
-        # A function, the outputs that it gives and where they go, and what it returned last.
-        parts = [[function, given, [outputs[name].give for name in given], None] for function, given in zip(functions, names)]
-        self._parts = {abi.CALL_ALL: parts, abi.CALL_FORWARD: parts[:1], abi.CALL_BACKWARD: parts[1:]}
+        parts = [Part(function, {name: outputs[name] for name in given}) for function, given in zip(functions, names)]
+        self._of_call = {abi.CALL_ALL: parts, abi.CALL_FORWARD: parts[:1], abi.CALL_BACKWARD: parts[1:]} if pass_ == abi.BACKWARD else None
+        self._called = parts
         self.calls = 0  # that went well
 
-    def run(self, pass_):
-        """Runs the functions of a call and points the harness's outputs at what they returned, which lives until the next call."""
-        for part in self._parts[pass_]:
-            function, names, gives, _ = part
-            result = function()
-            if len(gives) == 1 and not isinstance(result, dict):
-                gives[0](result)
-            else:
-                named = result if isinstance(result, dict) else self._named(result, names)
-                for name, give in zip(names, gives):
-                    if name not in named:
-                        raise ValueError(f"the call returned no {name}; wanted are {', '.join(names)}")
-                    give(named[name])
-            part[3] = result
-        self.calls += 1
+    def run(self, call):
+        """Runs the functions of a call, whose address this is, and does nothing else: it is timed."""
+        if self._of_call:
+            self._called = self._of_call[getattr(abi.attn_call.from_address(call), "pass")]
+        for part in self._called:
+            part.result = part.function()
 
-    @staticmethod
-    def _named(result, names):
-        if not isinstance(result, (tuple, list)) or len(result) != len(names):
-            raise TypeError(f"the call returned {type(result).__name__}; wanted are {', '.join(names)} in a dict or in this order")
-        return dict(zip(names, result))
+    def settle(self):
+        for part in self._called:
+            part.settle()
+        self.calls += 1
 
 
 class Backend:
@@ -72,8 +86,9 @@ class Backend:
         self._sessions, self._count = {}, 0
         # A Python class says in `supports` what it cannot do: the bits promise everything but a log-sum-exp.
         functions = (abi.Supports(self._supports), abi.Open(self._open), abi.Run(self._run), abi.Close(self._close))
+        between = (abi.Rest(self._rest), abi.Settle(self._settle))
         self.tables = [abi.attn_backend(ctypes.sizeof(abi.attn_backend), abi.DEVICES[device], name.encode(), arrays.VERSION.encode(), abi.CAN_LSE - 1,
-                                        abi.FLAG_OWNS_OUTPUT, None, *functions, 0, None, abi.Rest(self._rest)) for device in devices]
+                                        abi.FLAG_OWNS_OUTPUT, None, *functions, 0, None, *between) for device in devices]
 
     def _refused(self, error, why, session=None):
         """The status of an exception, and its text where the harness reads it. Raises nothing, whatever the exception does when it is looked at."""
@@ -136,7 +151,14 @@ class Backend:
 
     def _run(self, state, call, why):
         try:
-            self._sessions[state].run(getattr(call.contents, "pass"))
+            self._sessions[state].run(call)
+            return abi.OK
+        except BaseException as error:
+            return self._refused(error, ctypes.pointer(abi.attn_text.from_address(why)), self._sessions[state])
+
+    def _settle(self, state, why):
+        try:
+            self._sessions[state].settle()
             return abi.OK
         except BaseException as error:
             return self._refused(error, why, self._sessions[state])

@@ -48,31 +48,22 @@ def view(tensor):
     return numpy.ndarray(shape, dtype, memory, 0, strides)
 
 
-_NOTHING = object()
-
-
 class Output:
     """An output of the harness that may lie in an array of the backend's."""
 
     def __init__(self, name, tensor):
         self._name, self._tensor, self._dtype, self._shape = name, tensor, dtype_of(tensor), tuple(tensor.shape[:tensor.ndim])
-        self._strides = tuple(stride * self._dtype.itemsize for stride in tensor.strides[:tensor.ndim])
-        self._array, self._data = _NOTHING, 0
 
     def give(self, array):
         """Points the output at `array`, wherever it lies."""
-        if array is not self._array:
-            self._check(array)
-            self._array, self._data = array, array.__array_interface__["data"][0]
+        self._check(array)
         tensor = self._tensor
-        tensor.data = self._data
-        tensor.byte_offset = 0
-        if array.strides != self._strides:
-            for axis, stride in enumerate(array.strides):
-                if self._shape[axis] > 1:  # the stride of a single element says nothing
-                    tensor.strides[axis], rest = divmod(stride, self._dtype.itemsize)
-                    if rest:
-                        raise ValueError(f"{self._name} has strides of {array.strides} bytes; wanted are multiples of {self._dtype.itemsize}")
+        tensor.data, tensor.byte_offset = array.__array_interface__["data"][0], 0
+        for axis, stride in enumerate(array.strides):
+            if self._shape[axis] > 1:  # the stride of a single element says nothing
+                tensor.strides[axis], rest = divmod(stride, self._dtype.itemsize)
+                if rest:
+                    raise ValueError(f"{self._name} has strides of {array.strides} bytes; wanted are multiples of {self._dtype.itemsize}")
 
     def _check(self, array):
         if not isinstance(array, numpy.ndarray):

@@ -76,27 +76,24 @@ class Output:
 
     def __init__(self, name, tensor):
         self._name, self._tensor, self._dtype = name, tensor, dtype_of(tensor)
-        self._shape, self._strides, self._moved = torch.Size(tensor.shape[:tensor.ndim]), tuple(tensor.strides[:tensor.ndim]), False
+        self._shape = torch.Size(tensor.shape[:tensor.ndim])
         # As Tensor.get_device says it: -1 = the CPU.
         self._device = tensor.device.device_id if tensor.device.device_type == abi.DEVICE_CUDA else -1
 
     def give(self, array):
         """Points the output at `array`, wherever it lies."""
-        if not isinstance(array, torch.Tensor) or array.shape != self._shape or array.dtype is not self._dtype or array.get_device() != self._device:
-            self._refuse(array)
-        tensor, strides = self._tensor, array.stride()
-        tensor.data = array.data_ptr()
-        if strides != self._strides or self._moved:
-            self._moved = True  # what the harness has set right again need not be the stride of the next one
-            for axis, stride in enumerate(strides):
-                if self._shape[axis] > 1:  # the stride of a single element says nothing
-                    tensor.strides[axis] = stride
+        self._check(array)
+        self._tensor.data = array.data_ptr()
+        for axis, stride in enumerate(array.stride()):
+            if self._shape[axis] > 1:  # the stride of a single element says nothing
+                self._tensor.strides[axis] = stride
 
-    def _refuse(self, array):
+    def _check(self, array):
         if not isinstance(array, torch.Tensor):
             raise TypeError(f"{self._name} is of type {type(array).__name__}; wanted is a torch tensor")
         if array.shape != self._shape:
             raise ValueError(f"{self._name} has shape {tuple(array.shape)}; wanted is {tuple(self._shape)}")
         if array.dtype is not self._dtype:
             raise TypeError(f"{self._name} is {array.dtype}; wanted is {self._dtype}")
-        raise ValueError(f"{self._name} lies on {array.device}; wanted is {'the CPU' if self._device < 0 else f'cuda:{self._device}'}")
+        if array.get_device() != self._device:
+            raise ValueError(f"{self._name} lies on {array.device}; wanted is {'the CPU' if self._device < 0 else f'cuda:{self._device}'}")
