@@ -11,6 +11,7 @@
 namespace attn {
 namespace {
 
+using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -24,15 +25,6 @@ void store_run(History& history, const RunResult& run) {
 }
 
 std::string text_of(const Measurement& measurement) { return dump_line(to_json(measurement)); }
-
-std::string error_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::int64_t count(const std::filesystem::path& file, const std::string& table) {
   return std::get<std::int64_t>(query(file, "SELECT count(*) FROM " + table).rows.at(0).at(0));
