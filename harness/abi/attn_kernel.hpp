@@ -132,7 +132,7 @@ struct Table {
 
   static constexpr attn_backend value{sizeof(attn_backend), Kernel::info.device_type, Kernel::info.name, Kernel::info.version, Kernel::info.can,
                                       Kernel::info.flags, nullptr, supports, open, run, close,
-                                      Kernel::info.why_not.bits, Kernel::info.why_not.why, nullptr};
+                                      Kernel::info.why_not.bits, Kernel::info.why_not.why, nullptr, nullptr};
 };
 
 template <class... Kernels>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "base/pattern.hpp"
 #include "cli/baseline_lookup.hpp"
@@ -138,20 +140,38 @@ bool is_acceptable(const Row& row) {
   return changed && (row.measurement.status == Status::ok || row.measurement.status == Status::unsupported);
 }
 
+// The rows of fixed work that accepted times need beside them to be told from the machine's later on: those that the files lack, and all of them where
+// somebody accepts that the machine changed.
+std::vector<const Row*> controls_beside(const std::vector<const Row*>& accepted, const RunResult& run, const Arguments& arguments) {
+  using Place = std::pair<std::string, std::string>;  // suite, platform: a file
+  const auto place_of = [](const Row& row) { return Place{row.measurement.suite, row.measurement.platform}; };
+  std::set<Place> written, shifted;
+  std::set<std::string> suites;
+  for (const Row* row : accepted) {
+    suites.insert(row->measurement.suite);
+    written.insert(place_of(*row));
+    if (row->verdict.outcome == Outcome::environment_shift) shifted.insert(place_of(*row));
+  }
+  const BaselineLookup lookup(BaselineStore(arguments.directory), {suites.begin(), suites.end()});
+  std::vector<const Row*> controls;
+  for (const Row& row : run.rows) {
+    const bool wanted = shifted.contains(place_of(row)) || (written.contains(place_of(row)) && !lookup.times(row.measurement));
+    if (row.measurement.control && row.measurement.status == Status::ok && wanted) controls.push_back(&row);
+  }
+  return controls;
+}
+
 ExitCode accept(const Arguments& arguments) {
   const std::string suite = arguments.suite.empty() ? "" : suite_name(arguments.suite);
   const RunResult run = run_for_baselines(arguments, suite);
   std::vector<const Row*> rows, refused;
-  bool shifted = false;
   for (const Row& row : run.rows) {
     if (row.measurement.control || !is_chosen(row, arguments, suite)) continue;
     if (is_acceptable(row)) rows.push_back(&row);
     else if (exit_code(row.verdict.outcome) != 0) refused.push_back(&row);
-    shifted = shifted || (is_acceptable(row) && row.verdict.outcome == Outcome::environment_shift);
   }
-  // Who accepts that the machine changed accepts it for the rows that show how the machine is.
-  for (const Row& row : run.rows)
-    if (shifted && row.measurement.control && row.measurement.status == Status::ok) rows.push_back(&row);
+  const std::vector<const Row*> controls = controls_beside(rows, run, arguments);
+  rows.insert(rows.end(), controls.begin(), controls.end());
   for (const Row* row : refused)
     print(stderr, fmt::format("not accepted: {} {}: {}\n", printable(row->measurement.backend), printable(row->measurement.case_id),
                               word(row->verdict.outcome)));

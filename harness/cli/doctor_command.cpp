@@ -13,6 +13,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/subcommands.hpp"
 #include "core/units.hpp"
+#include "report/capabilities.hpp"
 #include "report/grid.hpp"
 #include "run/installation.hpp"
 
@@ -143,13 +144,13 @@ ExitCode examine(const Arguments& arguments) {
     for (const BackendFacts& backend : plugin.backends) {
       ++count;
       backends.add({{backend.name, Tone::plain}, {backend.version, Tone::plain}, {std::string(word(backend.device)), Tone::plain}, {file, Tone::dim},
-                    {words_of_bits(backend.can), Tone::plain}});
+                    {capabilities_text(backend.can), Tone::plain}});
     }
   }
   require("backends", count > 0 ? Check{fmt::format("{} built in", count)} : Check{"none in " + installation.backends, false});
   std::string text = facts.text(canvas.columns, canvas.color);
   text.erase(0, text.find('\n') + 1);  // the titles are empty
-  print(stdout, count > 0 ? fmt::format("{}\n{}", text, backends.text(canvas.columns, canvas.color)) : text);
+  print(stdout, count > 0 ? fmt::format("{}\n{}{}\n", text, backends.text(canvas.columns, canvas.color), all_capabilities_text()) : text);
   return able ? ExitCode::pass : ExitCode::cannot_judge;
 }
 

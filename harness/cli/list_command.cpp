@@ -9,6 +9,7 @@
 #include "cli/subcommands.hpp"
 #include "cli/suite_arguments.hpp"
 #include "core/units.hpp"
+#include "report/capabilities.hpp"
 #include "report/grid.hpp"
 #include "run/resolve.hpp"
 
@@ -23,7 +24,7 @@ struct Arguments {
 Tone tone(Status status) { return status == Status::ok ? Tone::good : status == Status::unsupported || status == Status::skipped ? Tone::dim : Tone::bad; }
 
 std::string rows_text(const std::vector<Trial>& trials, const std::vector<TrialSupport>& answers, const Canvas& canvas) {
-  Grid grid({{"backend", false, false, 0}, {"status", false, false, 0}, {"workspace", true, false, 1}, {"reason", false, true, 0}}, 2);
+  Grid grid({{"backend", false, false, 0}, {"status", false, false, 0}, {"workspace", true, false, 1}, {"reason", false, true, 0, true}}, 2);
   std::string id;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const Trial& trial = trials[i];
@@ -40,7 +41,7 @@ std::string rows_text(const std::vector<Trial>& trials, const std::vector<TrialS
   return grid.text(canvas.columns, canvas.color);
 }
 
-std::string capabilities_text(const std::vector<Trial>& trials, const RunOptions& options, const std::atomic<bool>& interrupted, const Canvas& canvas) {
+std::string backends_text(const std::vector<Trial>& trials, const RunOptions& options, const std::atomic<bool>& interrupted, const Canvas& canvas) {
   BackendResolver resolver(options, interrupted);
   const DeviceType device = resolver.targets().front().environment.device;
   Grid grid({{"backend", false, false, 0}, {"version", false, false, 1}, {"can", false, true, 0}});
@@ -58,12 +59,12 @@ std::string capabilities_text(const std::vector<Trial>& trials, const RunOptions
       for (const BackendFacts& backend : facts.backends)
         if (backend.name == resolved.name_in_file && backend.device == device) {
           version = backend.version;
-          can = words_of_bits(backend.can);
+          can = capabilities_text(backend.can);
         }
     }
     grid.add({{trial.backend.name, Tone::plain}, {version, Tone::plain}, {can, Tone::plain}});
   }
-  return grid.text(canvas.columns, canvas.color);
+  return fmt::format("{}{}\n", grid.text(canvas.columns, canvas.color), all_capabilities_text());
 }
 
 ExitCode list(const Arguments& arguments) {
@@ -88,7 +89,7 @@ ExitCode list(const Arguments& arguments) {
   for (const TrialSupport& answer : answers) ++counts[answer.status];
   std::string sums;
   for (const auto& [status, count] : counts) sums += fmt::format("{}{} {}", sums.empty() ? "" : ", ", count, word(status));
-  print(stdout, fmt::format("{}\n{}\n{}\n", rows_text(trials, answers, canvas), capabilities_text(trials, options, interrupted, canvas), sums));
+  print(stdout, fmt::format("{}\n{}\n{}\n", rows_text(trials, answers, canvas), backends_text(trials, options, interrupted, canvas), sums));
   return ExitCode::pass;
 }
 

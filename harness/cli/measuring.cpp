@@ -46,6 +46,8 @@ ExitCode show_plan(const std::vector<PlannedSuite>& planned, ColorChoice color) 
   return count > 0 ? ExitCode::pass : ExitCode::cannot_judge;
 }
 
+void warn(const std::string& warning) { print(stderr, fmt::format("warning: {}\n", printable(warning))); }
+
 void publish(const std::function<void()>& body) {
   try {
     body();
@@ -83,6 +85,8 @@ RunResult measure(MeasuringArguments& arguments, const std::vector<PlannedSuite>
 
   const std::atomic<bool>& interrupted = watch_interrupts();
   RunResult head = new_run(options);
+  head.warnings = arguments.warnings;
+  for (const std::string& warning : head.warnings) warn(warning);
   History history(database_path(arguments.database));
   RunRecorder recorder(history, head);
   Progress progress(stderr, {can_rewrite(fileno(stderr), std::getenv), canvas_of(stderr, arguments.color).columns});

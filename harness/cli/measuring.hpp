@@ -18,6 +18,7 @@ struct MeasuringArguments {
   RunOptions options;
   std::string database, rules, json;
   std::optional<std::string> commit;
+  std::vector<std::string> warnings;  // told before anything is measured, and kept with the run
   bool dry_run = false;
   ColorChoice color = ColorChoice::automatic;
 };
@@ -32,6 +33,9 @@ Rules rules_of(const MeasuringArguments& arguments);
 
 // Measures, keeps and reports; the result's exit code is the program's. Throws Error when it cannot begin.
 RunResult measure(MeasuringArguments& arguments, const std::vector<PlannedSuite>& planned, const Rules& rules, const BaselineSource& baselines);
+
+// One line on standard error.
+void warn(const std::string& warning);
 
 // Publishing never changes the exit code: what cannot be written is said, and the verdict stands.
 void publish(const std::function<void()>& body);

@@ -30,32 +30,44 @@ std::string path_of(const CLI::App& app) {
   return app.get_parent() ? path_of(*app.get_parent()) + " " + app.get_name() : app.get_name();
 }
 
+// The subcommands that the help shows.
+WordList commands_of(const CLI::App& app) {
+  WordList names;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); })) names.push_back(each->get_name());
+  return names;
+}
+
+std::string suggestion(std::string_view found, const WordList& allowed) {
+  const std::string_view near = nearest(found, allowed);
+  return near.empty() ? "" : fmt::format("; did you mean {}?", near);
+}
+
 // Words that no option or argument took.
 void refuse_extras(const CLI::App& app) {
   const auto extras = app.remaining();
   if (extras.empty()) return;
   const std::string found = extras.front().substr(0, extras.front().find('='));
-  std::vector<std::string> names;
+  const bool is_option = found.starts_with("-");
+  std::vector<std::string> options;
   for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  const std::string_view near = found.starts_with("-") ? nearest(found, WordList(names.begin(), names.end())) : std::string_view();
-  throw Error(fmt::format("{} {}{}; see {} --help", found.starts_with("-") ? "unknown option" : "unexpected argument", quote(found),
-                          near.empty() ? "" : fmt::format("; did you mean {}?", near), path_of(app)));
+    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+  throw Error(fmt::format("{} {}{}; see {} --help", is_option ? "unknown option" : "unexpected argument", quote(found),
+                          suggestion(found, is_option ? WordList(options.begin(), options.end()) : commands_of(app)), path_of(app)));
 }
 
 // `attn-regress SUITE...` is `attn-regress run SUITE...`.
-std::vector<std::string> with_subcommand(std::vector<std::string> words, const std::vector<Subcommand>& subcommands) {
+std::vector<std::string> with_subcommand(std::vector<std::string> words, const CLI::App& program) {
   if (words.empty()) throw Error("found neither a suite nor a subcommand; for example: attn-regress suites/llama.yaml; see attn-regress --help");
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "--version") return words;
-  for (const Subcommand& subcommand : subcommands)
-    if (words[0] == subcommand.app->get_name()) return words;
+  const std::string& first = words[0];
+  if (first == "--help" || first == "-h" || first == "--version") return words;
+  if (!program.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == first; }).empty()) return words;
   std::error_code ignored;
-  if (!words[0].starts_with("-") && !std::filesystem::exists(words[0], ignored)) {
-    std::vector<std::string> subcommand_names;
-    for (const Subcommand& subcommand : subcommands) subcommand_names.push_back(subcommand.app->get_name());
-    WordList names(subcommand_names.begin(), subcommand_names.end());
-    if (const auto near = nearest(words[0], names); !near.empty())
-      throw Error(fmt::format("{} is neither a subcommand nor a file; did you mean {}?", quote(words[0]), near));
+  const bool is_path = first.starts_with("-") || first.find_first_of("./") != std::string::npos || std::filesystem::exists(first, ignored);
+  if (!is_path) {
+    const WordList commands = commands_of(program);
+    const std::string near = suggestion(first, commands);
+    throw Error(fmt::format("no suite or command {}{}", quote(first),
+                            near.empty() ? fmt::format("; commands are: {}; a suite is a file, such as suites/llama.yaml", join(commands)) : near));
   }
   words.insert(words.begin(), "run");
   return words;
@@ -72,7 +84,7 @@ ExitCode parse_and_act(std::vector<std::string> words) {
     subcommands.back().app->allow_extras();  // refused below, with the nearest name
   }
 
-  words = with_subcommand(std::move(words), subcommands);
+  words = with_subcommand(std::move(words), program);
   try {
     program.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::Success& help) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/baseline_lookup.hpp"
+#include "cli/busy_machine.hpp"
 #include "cli/measuring.hpp"
 #include "cli/subcommands.hpp"
 
@@ -14,6 +15,8 @@ struct Arguments {
   std::string baselines;
   bool update_baseline = false;
 };
+
+constexpr const char* kWantsQuiet = "; the times of a baseline want a quiet one";
 
 // New rows, improved ones, and those that passed by counts alone because this platform's baseline has no time. A row that passed keeps its baseline, or a slow
 // creep would carry it along; one that failed needs `baseline accept`.
@@ -41,10 +44,17 @@ ExitCode run_suites(Arguments arguments) {
 
   RunOptions& options = arguments.measuring.options;
   if (arguments.baselines != kDefaultBaselines) options.baseline_directory = arguments.baselines;
-  if (arguments.update_baseline) options.first_blocks = options.most_blocks;  // what others are measured against is worth the time
+  if (arguments.update_baseline) {
+    options.first_blocks = options.most_blocks;  // what others are measured against is worth the time
+    if (const std::string busy = busy_machine(); !busy.empty() && options.gates.contains(Gate::latency)) arguments.measuring.warnings.push_back(busy + kWantsQuiet);
+  }
   const RunResult result = measure(arguments.measuring, planned, rules, lookup);
   if (arguments.update_baseline && result.exit != ExitCode::interrupted)
-    publish([&] { print(stderr, update_text(record(baselines, result, rows_to_update(result, lookup)))); });
+    publish([&] {
+      const std::vector<const Row*> rows = rows_to_update(result, lookup);
+      if (const std::string busy = busy_gpu(rows); !busy.empty()) warn(busy + kWantsQuiet);
+      print(stderr, update_text(record(baselines, result, rows)));
+    });
   return result.exit;
 }
 

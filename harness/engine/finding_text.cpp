@@ -1,6 +1,7 @@
 #include "engine/finding_text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -20,6 +21,8 @@ std::string only_some(const char* one, const char* many, const std::set<std::int
 std::string place_of(const OutputRow& row, std::int64_t column) {
   return fmt::format("(batch {}, head {}, row {}, column {})", row.batch, row.head, row.row, column);
 }
+
+double without_nan_sign(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
 
 std::string elements(std::int64_t count) { return count == 1 ? "1 element" : fmt::format("{} elements", count); }
 
@@ -47,7 +50,7 @@ std::string extent_of(const std::vector<bool>& off, const std::vector<OutputRow>
 
 std::string worst_of(const Comparison& comparison, const std::vector<OutputRow>& rows, const std::vector<double>& found, const Evaluation& expected) {
   const std::size_t at = comparison.worst_row * static_cast<std::size_t>(expected.columns) + static_cast<std::size_t>(comparison.worst_column);
-  return fmt::format("worst at {}: found {:.7g}, expected {:.7g} within {:.2g}; {}", place_of(rows[comparison.worst_row], comparison.worst_column), found[at],
+  return fmt::format("worst at {}: found {:.7g}, expected {:.7g} within {:.2g}; {}", place_of(rows[comparison.worst_row], comparison.worst_column), without_nan_sign(found[at]),
                      expected.out[at], comparison.worst_budget, extent_of(comparison.off, rows));
 }
 

@@ -14,6 +14,8 @@ namespace attn {
 
 // "(batch 0, head 1, row 5, column 3)".
 std::string place_of(const OutputRow& row, std::int64_t column);
+// As it is, but for a NaN: its sign says nothing, and "-nan" would be read as if it did.
+double without_nan_sign(double value);
 // "1 element", "12 elements".
 std::string elements(std::int64_t count);
 // "12 of 640 checked rows are off, only head 3, only from row 60 on".

@@ -76,7 +76,7 @@ void scan(const Tensor& tensor, const GradientInput& input, std::vector<std::str
                                   place_of(found.first_unwritten->row, found.first_unwritten->column)));
   if (found.not_finite > 0 && !(of_keys && c.dead_rows == DeadRows::nan && may_have_dead_rows(c)))
     reasons.push_back(fmt::format("{}: {} not finite, first {}: {}", tensor.name, elements(found.not_finite),
-                                  place_of(found.first_not_finite->row, found.first_not_finite->column), found.first_not_finite->value));
+                                  place_of(found.first_not_finite->row, found.first_not_finite->column), without_nan_sign(found.first_not_finite->value)));
 }
 
 // All three tensors of these groups are what the reading gives, and the budget tells that from what is right.

@@ -1,5 +1,5 @@
 #pragma once
-// What an allocator inside the worker's host said of itself last: attn_note_memory.
+// What the worker's host said of its memory last: attn_note_memory, attn_note_out_of_memory.
 
 #include <cstdint>
 #include <optional>
@@ -15,6 +15,12 @@ struct NotedMemory {
 // Nothing where nobody says anything, and when a backend is about to be opened.
 inline std::optional<NotedMemory>& noted_memory() {
   static std::optional<NotedMemory> noted;
+  return noted;
+}
+
+// Bytes of its own that a backend wanted when it ran out of memory, 0 = not known. Nothing where none did.
+inline std::optional<std::uint64_t>& noted_out_of_memory() {
+  static std::optional<std::uint64_t> noted;
   return noted;
 }
 

@@ -161,7 +161,7 @@ NumericsResult check_output(const CheckInput& input) {
     reasons.push_back(fmt::format("{} never written, first {}", elements(scan.unwritten), place_of(scan.first_unwritten->row, scan.first_unwritten->column)));
   if (scan.not_finite > 0)
     reasons.push_back(fmt::format("{} not finite, first {}: {}", elements(scan.not_finite),
-                                  place_of(scan.first_not_finite->row, scan.first_not_finite->column), scan.first_not_finite->value));
+                                  place_of(scan.first_not_finite->row, scan.first_not_finite->column), without_nan_sign(scan.first_not_finite->value)));
 
   const std::vector<OutputRow> rows = sample_rows(c, input.mask, input.seed, input.limits);
   const Evaluation expected = input.reference->exact(right, rows), allowed = input.reference->naive(right, rows);

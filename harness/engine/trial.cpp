@@ -10,6 +10,7 @@
 #include "engine/calls.hpp"
 #include "engine/gradient_check.hpp"
 #include "engine/meter.hpp"
+#include "engine/noted_memory.hpp"
 #include "engine/numerics.hpp"
 #include "engine/repeats.hpp"
 
@@ -101,20 +102,36 @@ bool seed_shows(const Case& c) {
   return 2 * c.dropout * (1 - c.dropout) * rows > 40;
 }
 
-// What the trial takes must fit the device (unsupported), and what is free of it now (cannot_measure).
-void check_memory(const Case& value, std::uint64_t workspace_bytes, const Device& device) {
-  constexpr double kMiB = 1 << 20;
-  const char* const whose = device.environment().device == DeviceType::cpu ? "this machine" : "this GPU";
-  const double needed = Calls::bytes_needed(value, workspace_bytes);
-  const double total = static_cast<double>(device.facts().memory_bytes), available = device.free_bytes();
-  const double share = device.usable_share();
-  if (needed > share * total)
-    throw TrialEnd{Status::unsupported, fmt::format("needs {:.0f} MiB of memory; {} has {:.0f} MiB, of which a trial may take {:.0f} % ({:.0f} MiB)",
-                                                    needed / kMiB, whose, total / kMiB, 100 * share, share * total / kMiB)};
-  if (needed > available)
-    throw TrialEnd{Status::cannot_measure, fmt::format("needs {:.0f} MiB of memory, and {:.0f} MiB of {:.0f} MiB are free now", needed / kMiB,
-                                                       available / kMiB, total / kMiB)};
-}
+// What a trial takes must fit the device (unsupported), and what is free of it before (cannot_measure).
+class MemoryBudget {
+ public:
+  MemoryBudget(const Case& value, std::uint64_t workspace_bytes, const Device& device)
+      : whose_(device.environment().device == DeviceType::cpu ? "this machine" : "this GPU"), needed_(Calls::bytes_needed(value, workspace_bytes)),
+        total_(static_cast<double>(device.facts().memory_bytes)), free_(device.free_bytes()), share_(device.usable_share()) {}
+
+  // Throws TrialEnd.
+  void check() const {
+    if (needed_ > share_ * total_)
+      throw TrialEnd{Status::unsupported, fmt::format("needs {:.0f} MiB of memory; {} has {:.0f} MiB, of which a trial may take {:.0f} % ({:.0f} MiB)",
+                                                      needed_ / kMiB, whose_, total_ / kMiB, 100 * share_, share_ * total_ / kMiB)};
+    if (needed_ > free_)
+      throw TrialEnd{Status::cannot_measure, fmt::format("needs {:.0f} MiB of memory, and {:.0f} MiB of {:.0f} MiB are free now", needed_ / kMiB,
+                                                         free_ / kMiB, total_ / kMiB)};
+  }
+
+  // The same of a backend that has run out of memory: `wanted_bytes` of its own, 0 = nobody knows. Where less was free than a trial may take, others hold it.
+  TrialEnd out_of_memory(double wanted_bytes, const std::string& reason) const {
+    if (needed_ + wanted_bytes > share_ * total_ || free_ >= share_ * total_)
+      return {Status::unsupported, reason + "; take a smaller case, or a device with more memory"};
+    return {Status::cannot_measure, fmt::format("{}; {:.0f} MiB of {:.0f} MiB were free on {} before the case: end what holds the rest", reason, free_ / kMiB,
+                                                total_ / kMiB, whose_)};
+  }
+
+ private:
+  static constexpr double kMiB = 1 << 20;
+  const char* whose_;
+  double needed_, total_, free_, share_;
+};
 
 // The backend that the request names, if it may be asked this. Throws TrialEnd.
 const attn_backend& chosen(const attn_backend_list& backends, const Request& request, const attn_problem& problem, const Device& device) {
@@ -132,7 +149,8 @@ const attn_backend& chosen(const attn_backend_list& backends, const Request& req
   return *backend;
 }
 
-void run_phases(const attn_backend_list& backends, const Request& request, Device& device, RecordWriter& write, MeasurementRecord& record) {
+void run_phases(const attn_backend_list& backends, const Request& request, Device& device, RecordWriter& write, MeasurementRecord& record,
+                std::optional<MemoryBudget>& memory) {
   const Case value = parse_case_id(request.case_id);
   const attn_problem problem = make_problem(value, request.case_id, request.seed);
   const attn_backend& backend = chosen(backends, request, problem, device);
@@ -140,7 +158,7 @@ void run_phases(const attn_backend_list& backends, const Request& request, Devic
   const auto start = [&](Phase phase) { write(StartedRecord{request.trial, phase}); };
   start(Phase::open);
   const std::uint64_t workspace_bytes = ask_supports(backend, problem, device.facts());
-  check_memory(value, workspace_bytes, device);
+  memory.emplace(value, workspace_bytes, device).check();
   record.memory.workspace_bytes = static_cast<std::int64_t>(workspace_bytes);
   if (request.supports_only) return;
   if (!request.bare && request.accounting) device.listen();
@@ -208,9 +226,14 @@ void run_phases(const attn_backend_list& backends, const Request& request, Devic
 MeasurementRecord run_trial(const attn_backend_list& backends, const Request& request, Device& device, RecordWriter& write) {
   MeasurementRecord record;
   record.trial = request.trial;
+  std::optional<MemoryBudget> memory;
+  noted_out_of_memory().reset();
   try {
-    run_phases(backends, request, device, write, record);
-  } catch (const TrialEnd& end) {
+    run_phases(backends, request, device, write, record, memory);
+  } catch (const TrialEnd& thrown) {
+    const auto& wanted = noted_out_of_memory();
+    const bool ran_out = thrown.status == Status::unsupported && wanted && memory;
+    const TrialEnd end = ran_out ? memory->out_of_memory(static_cast<double>(*wanted), thrown.reason) : thrown;
     record.status = end.status;
     record.reason = end.reason;
   } catch (const OutOfMemory& error) {

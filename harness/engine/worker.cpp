@@ -119,6 +119,8 @@ void attn_note_memory(std::int64_t held_bytes, std::int64_t peak_bytes) {
   noted = attn::NotedMemory{held_bytes, peak_bytes, noted ? std::optional(noted->held_bytes) : std::nullopt};
 }
 
+void attn_note_out_of_memory(std::uint64_t wanted_bytes) { attn::noted_out_of_memory() = wanted_bytes; }
+
 void* attn_stream(void) { return attn::the_stream; }
 
 int attn_worker(const attn_backend_list* backends, int in_fd, int out_fd) {

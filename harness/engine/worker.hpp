@@ -12,6 +12,10 @@ ATTN_EXPORT void attn_note_library(const char* name, const char* version, const 
 // before and after what it does, where device memory comes from such an allocator (torch's): CUPTI sees only what that one takes from the driver.
 ATTN_EXPORT void attn_note_memory(int64_t held_bytes, int64_t peak_bytes);
 
+// The backend that now answers ATTN_UNSUPPORTED ran out of memory when it wanted so many bytes of its own in all; 0 = not known. The engine decides what that
+// means: too large for the device, or for what other processes leave of it.
+ATTN_EXPORT void attn_note_out_of_memory(uint64_t wanted_bytes);
+
 // The stream of every call that attn_worker makes, for what a backend's `open` enqueues itself; null on a CPU and before attn_worker.
 ATTN_EXPORT void* attn_stream(void);
 

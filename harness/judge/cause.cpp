@@ -18,6 +18,12 @@ std::set<std::string> keys_of(const std::map<std::string, Value>& a, const std::
 
 std::string cause_of_change(const Baseline& baseline, const Environment& environment) {
   std::vector<std::string> changes, moved;
+  // What somebody set first: it may be why other libraries were loaded.
+  for (const std::string& name : keys_of(baseline.switches, environment.switches)) {
+    const auto before = baseline.switches.find(name), now = environment.switches.find(name);
+    const std::string from = before != baseline.switches.end() ? before->second : "unset", to = now != environment.switches.end() ? now->second : "unset";
+    if (from != to) changes.push_back(fmt::format("{} {} -> {}", name, from, to));
+  }
   for (const std::string& name : keys_of(baseline.libraries, environment.libraries)) {
     const auto before = baseline.libraries.find(name), now = environment.libraries.find(name);
     const bool was = before != baseline.libraries.end(), is = now != environment.libraries.end();
@@ -25,11 +31,6 @@ std::string cause_of_change(const Baseline& baseline, const Environment& environ
     if (from != to) changes.push_back(fmt::format("{} {} -> {}", name, from, to));
     else if (was && is && before->second.path != now->second.path && !before->second.path.empty() && !now->second.path.empty())
       moved.push_back(fmt::format("{} {} from {} -> {}", name, from, before->second.path, now->second.path));
-  }
-  for (const std::string& name : keys_of(baseline.switches, environment.switches)) {
-    const auto before = baseline.switches.find(name), now = environment.switches.find(name);
-    const std::string from = before != baseline.switches.end() ? before->second : "unset", to = now != environment.switches.end() ? now->second : "unset";
-    if (from != to) changes.push_back(fmt::format("{} {} -> {}", name, from, to));
   }
   // Paths differ between any two checkouts; they are worth a word only when nothing else is known.
   const std::vector<std::string>& told = changes.empty() ? moved : changes;

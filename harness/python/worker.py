@@ -63,6 +63,8 @@ def open_engine(path):
     engine.attn_note_library.restype = None
     engine.attn_note_memory.argtypes = [ctypes.c_int64] * 2
     engine.attn_note_memory.restype = None
+    engine.attn_note_out_of_memory.argtypes = [ctypes.c_uint64]
+    engine.attn_note_out_of_memory.restype = None
     engine.attn_stream.restype = ctypes.c_void_p
     fault = abi.mismatch(json.loads(engine.attn_abi_layout()))
     if fault:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "report/printable.hpp"
 #include "report/row_values.hpp"
@@ -25,7 +26,13 @@ std::string line_of(const Row& row, const Finding& finding) {
   return text + "\n";
 }
 
-std::string block(const Row& row, const TableOptions& options) {
+// What rows that could not be measured have in common when nothing else is to be said of them; else empty.
+std::string shared_fault(const Row& row) {
+  return row.verdict.outcome == Outcome::cannot_measure && row.verdict.findings.size() <= 1 && row.measurement.output.empty() ? row.measurement.reason : "";
+}
+
+// `same`: more rows of which the block is true.
+std::string block(const Row& row, std::size_t same, const TableOptions& options) {
   const Outcome outcome = row.verdict.outcome;
   const std::string place = place_text(row.trial);
   std::string text = fmt::format("{}  {}  {}{}\n", paint(word(outcome), tone_of(outcome), options.color), printable(row.measurement.backend) + side_text(row.trial),
@@ -37,6 +44,7 @@ std::string block(const Row& row, const TableOptions& options) {
   }
   if (!row.measurement.numerics.diagnosis.empty()) text += fmt::format("    output {}\n", printable(row.measurement.numerics.diagnosis));
   for (const std::string& line : printable_tail(row.measurement.output, kOutputLines)) text += fmt::format("    | {}\n", line);
+  if (same > 0) text += fmt::format("    the same in {} more row{}\n", same, same == 1 ? "" : "s");
   // Never cut: it is there to be copied.
   if (!row.reproduce.empty()) text += fmt::format("    reproduce: {}\n", printable(row.reproduce));
   return text;
@@ -71,7 +79,14 @@ class Groups {
 
 std::string findings(const RunResult& run, const TableOptions& options) {
   std::string text;
-  for (const Row* row : notable_rows(run)) text += fmt::format("\n{}", block(*row, options));
+  const std::vector<const Row*> notable = notable_rows(run);
+  std::map<std::string, std::size_t> faults;  // rows that have it and were not told of
+  for (const Row* row : notable) ++faults[shared_fault(*row)];
+  for (const Row* row : notable) {
+    const std::string fault = shared_fault(*row);
+    const std::size_t rows = fault.empty() ? 1 : std::exchange(faults[fault], 0);
+    if (rows > 0) text += fmt::format("\n{}", block(*row, rows - 1, options));
+  }
 
   Groups left_out, not_judged;
   for (const Row& row : run.rows) {

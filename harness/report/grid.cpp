@@ -1,5 +1,7 @@
 #include "report/grid.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -54,10 +56,28 @@ void Grid::hide_empty_columns() {
     hidden_[i] = std::all_of(lines_.begin(), lines_.end(), [&](const Line& line) { return line.is_heading || line.cells[i].text.empty(); });
 }
 
+std::size_t Grid::rows() const {
+  return static_cast<std::size_t>(std::ranges::count_if(lines_, [](const Line& line) { return !line.is_heading; }));
+}
+
+std::string Grid::shared_text(std::size_t column) const {
+  const auto is_row = [](const Line& line) { return !line.is_heading; };
+  const auto first = std::ranges::find_if(lines_, is_row);
+  if (rows() < 2) return {};
+  const std::string& text = first->cells[column].text;
+  const bool shared = std::ranges::all_of(lines_, [&](const Line& line) { return line.is_heading || line.cells[column].text == text; });
+  return shared ? text : "";
+}
+
 std::string Grid::text(std::size_t columns, bool color) const {
   std::vector<std::size_t> widths(columns_.size());
+  std::string shared;  // lines
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (hidden_[i]) continue;
+    if (const std::string text = columns_[i].once ? shared_text(i) : ""; !text.empty()) {
+      shared += std::string(indent_, ' ') + paint(fmt::format("({} of all {} rows: {})", columns_[i].title, rows(), text), Tone::dim, color) + "\n";
+      continue;
+    }
     widths[i] = std::max<std::size_t>(1, columns_of(columns_[i].title));
     for (const Line& line : lines_)
       if (!line.is_heading) widths[i] = std::max(widths[i], columns_of(line.cells[i].text));
@@ -87,12 +107,19 @@ std::string Grid::text(std::size_t columns, bool color) const {
   std::vector<GridCell> titles;
   for (const GridColumn& column : columns_) titles.push_back({column.title, Tone::dim});
   put_row([&](std::size_t i) -> const GridCell& { return titles[i]; });
+  const Line* above = nullptr;  // the row above, of the same group
+  const auto cell_of_row = [&](const Line& line, std::size_t i) -> const GridCell& {
+    static const GridCell ditto{"\"", Tone::dim};
+    const std::string& text = line.cells[i].text;
+    return columns_[i].once && above && text.size() > ditto.text.size() && above->cells[i].text == text ? ditto : line.cells[i];
+  };
   for (const Line& line : lines_) {
     if (line.is_heading) out += paint(columns == 0 ? line.cells[0].text : elide_middle(line.cells[0].text, columns), Tone::strong, color) + "\n";
-    else put_row([&](std::size_t i) -> const GridCell& { return line.cells[i]; });
+    else put_row([&](std::size_t i) -> const GridCell& { return cell_of_row(line, i); });
+    above = line.is_heading ? nullptr : &line;
   }
   if (!left_out.empty()) out += std::string(indent_, ' ') + paint("(no room for: " + left_out + ")", Tone::dim, color) + "\n";
-  return out;
+  return out + shared;
 }
 
 }  // namespace attn

@@ -14,6 +14,7 @@ struct GridColumn {
   bool right = false;    // numbers
   bool elastic = false;  // shortened first when space is short
   int give = 0;          // left out when space is short, the highest first; 0 = never
+  bool once = false;     // a text that a row shares with the one above, in its group, becomes a ditto mark; one that all rows share is told in a last line
 };
 
 struct GridCell {
@@ -33,7 +34,7 @@ class Grid {
   // A column without a single text is left out.
   void hide_empty_columns();
 
-  // `columns` = 0: as wide as it gets. Columns that were left out are named in a last line.
+  // `columns` = 0: as wide as it gets. Columns that were left out are named in a last line, and what all rows share.
   std::string text(std::size_t columns, bool color) const;
 
  private:
@@ -41,6 +42,10 @@ class Grid {
     bool is_heading = false;
     std::vector<GridCell> cells;
   };
+  std::size_t rows() const;
+  // The text of a column that all rows share, when they are several; else empty.
+  std::string shared_text(std::size_t column) const;
+
   std::vector<GridColumn> columns_;
   std::size_t indent_ = 0;
   std::vector<Line> lines_;

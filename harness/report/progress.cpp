@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "report/printable.hpp"
 #include "report/row_values.hpp"
 #include "core/units.hpp"
@@ -39,7 +41,8 @@ void Progress::trial_measured(const Trial& trial, const Measurement& measurement
   const auto device = median_time(measurement, &Block::device_ns);
   std::string line = fmt::format("[{}/{}] {}{} {}: {}", done_.size(), trials_, printable(trial.backend.name), side_text(trial), printable(trial.id), word(measurement.status));
   if (device) line += fmt::format(" {}", duration_text(*device));
-  if (!measurement.reason.empty()) line += fmt::format(", {}", printable(measurement.reason, 200));
+  if (const std::string before = std::exchange(reason_, measurement.reason); !reason_.empty())
+    line += ", " + (reason_ == before ? "as above" : printable(reason_, 200));
   line += fmt::format(" ({} elapsed{})\n", elapsed_text(seconds(options_.now() - start_)), left());
   std::fputs(line.c_str(), stream_);
   std::fflush(stream_);

@@ -42,6 +42,7 @@ class Progress : public RunObserver {
   std::size_t trials_ = 0;
   std::set<std::int64_t> begun_, done_;
   std::size_t block_ = 0;  // the one that is measured again
+  std::string reason_;     // of the row that was told of last
   bool line_shown_ = false;
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/findings.hpp"
 #include "report/grid.hpp"
 #include "report/printable.hpp"
@@ -18,15 +20,17 @@ constexpr std::size_t kIndent = 2;
 std::vector<GridColumn> columns(bool compares) {
   return {{"backend", false, false, 0}, {"side", false, false, 0}, {"verdict", false, false, 0}, {"device time", true, false, 0}, {compares ? "vs a" : "vs base", true, false, 0},
           {"host time", true, false, 4}, {"kernels", true, false, 0}, {"copies", false, false, 0},     {"path", false, false, 3},
-          {"max error", true, false, 2}, {"reason", false, true, 1}};
+          {"max error", true, false, 2}, {"reason", false, true, 1, true}};
 }
 
 std::string count_text(const std::optional<CountRange>& count) { return count ? to_string(*count) : "?"; }
 
-std::string copies_text(const Counts& counts) {
-  std::string text = count_text(counts.copies);
-  if (counts.copy_bytes && counts.copy_bytes->high > 0) text += " (" + bytes_text(static_cast<double>(counts.copy_bytes->high)) + ")";
-  return text;
+// A copy kernel's record tells no size, so beside one the memcpys' bytes are a lower bound.
+std::string copies_text(const Measurement& m) {
+  std::string text = count_text(m.counts.copies);
+  if (!m.counts.copy_bytes || m.counts.copy_bytes->high == 0) return text;
+  const bool all = std::ranges::none_of(m.kernels, [](const KernelRow& row) { return row.activity_class == ActivityClass::copy && !row.bytes; });
+  return text + fmt::format(" ({}{})", all ? "" : ">= ", bytes_text(static_cast<double>(m.counts.copy_bytes->high)));
 }
 
 std::vector<GridCell> cells(const Row& row) {
@@ -42,7 +46,7 @@ std::vector<GridCell> cells(const Row& row) {
           {ratio ? change_text(*ratio) : "", Tone::plain},
           {host ? duration_text(*host) : "", Tone::plain},
           {ran ? count_text(m.counts.kernels) : "", Tone::plain},
-          {ran ? copies_text(m.counts) : "", Tone::plain},
+          {ran ? copies_text(m) : "", Tone::plain},
           {m.kernel_path ? std::string(word(*m.kernel_path)) : ran ? "?" : "", Tone::plain},
           {m.numerics.max_abs_error ? error_text(*m.numerics.max_abs_error) : "", Tone::plain},
           {row.verdict.reason.empty() ? m.reason : row.verdict.reason, Tone::dim}};

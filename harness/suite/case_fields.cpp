@@ -10,7 +10,8 @@ namespace {
 constexpr std::int64_t kLargestSize = 1 << 24;
 constexpr std::size_t kLongestName = 200;
 
-std::int64_t read_size(const Node& node) { return read_integer(node, 1, kLargestSize); }
+// Every size may be swept.
+std::int64_t read_size(const Node& node, std::int64_t least = 1) { return read_integer(node, least, kLargestSize, "{sweep: around 1024}"); }
 
 // True for the word `none`, which undoes what the defaults say.
 bool is_none(const Node& node) { return node.kind == NodeKind::scalar && node.text == "none"; }
@@ -59,8 +60,10 @@ MaskTensor read_mask_tensor(const Node& node) {
 
 void read_mask(const Node& node, CaseDraft& draft) {
   if (node.kind == NodeKind::scalar) {
-    if (node.text == "tensor") refuse(node, "a tensor is written as a map, such as {tensor: causal, shape: [B, 1, Sq, Skv]}");
-    draft.value.mask = *from_word<MaskKind>(read_one_of(node, {"none", "causal"}));
+    const auto kind = from_word<MaskKind>(node.text);
+    if (!kind || *kind == MaskKind::tensor)
+      refuse(node, fmt::format("found {}; {}", found_text(node), allowed_text(node.text, {"none", "causal", "{tensor: causal, shape: [B, 1, Sq, Skv]}"})));
+    draft.value.mask = *kind;
     return;
   }
   draft.value.mask_tensor = read_mask_tensor(node);
@@ -87,7 +90,9 @@ void read_alibi(const Node& node, CaseDraft& draft) {
   const Node& slopes = MapReader(node, "alibi (none or slopes)", {"slopes"}).required("slopes");
   auto& values = draft.value.alibi.emplace();
   if (slopes.kind == NodeKind::scalar && slopes.text == "default") return;
-  if (read_list(slopes).empty()) refuse(slopes, "found an empty list; wanted is one slope per head, or default");
+  const bool is_list = slopes.kind == NodeKind::list;
+  if (!is_list || slopes.items.empty())
+    refuse(slopes, fmt::format("found {}; wanted is one slope per head, or default", is_list ? "an empty list" : found_text(slopes)));
   for (const Node& slope : slopes.items) values.push_back(read_number(slope));
 }
 
@@ -139,7 +144,7 @@ const std::vector<CaseField>& case_fields() {
       {"scale", read_scale},
       {"alibi", read_alibi},
       {"lengths", read_lengths},
-      {"page_size", [](const Node& node, CaseDraft& draft) { draft.value.page_size = read_integer(node, 0, kLargestSize); }},
+      {"page_size", [](const Node& node, CaseDraft& draft) { draft.value.page_size = read_size(node, 0); }},
       {"page_order", word_field<&Case::page_order>},
       {"dead_rows", word_field<&Case::dead_rows>},
       {"pass", word_field<&Case::pass>},

@@ -67,8 +67,8 @@ const Node& MapReader::required(std::string_view key) const {
   throw Error(node_.place, fmt::format("{} needs the key {}", what_, key));
 }
 
-std::int64_t read_integer(const Node& node, std::int64_t min, std::int64_t max) {
-  const std::string wanted = fmt::format("a whole number from {} to {}", min, max);
+std::int64_t read_integer(const Node& node, std::int64_t min, std::int64_t max, std::string_view also) {
+  const std::string wanted = fmt::format("a whole number from {} to {}{}{}", min, max, also.empty() ? "" : " or ", also);
   const std::string_view text = plain_scalar(node, wanted);
   if (has_leading_zero(text)) refuse_leading_zero(node);
   std::int64_t value = 0;

@@ -28,8 +28,9 @@ class MapReader {
   std::string what_;
 };
 
-// Decimal digits with an optional minus, nothing else: 010, 0x10, 1_000, 1e3 and "4" are refused.
-std::int64_t read_integer(const Node& node, std::int64_t min, std::int64_t max);
+// Decimal digits with an optional minus, nothing else: 010, 0x10, 1_000, 1e3 and "4" are refused. `also`: what else
+// may stand in its place, for messages.
+std::int64_t read_integer(const Node& node, std::int64_t min, std::int64_t max, std::string_view also = {});
 // A finite decimal number as in JSON.
 double read_number(const Node& node);
 // true or false; yes, no, on, off and "true" are refused.

@@ -1,6 +1,6 @@
-"""A user's file of a few lines, right at first, then with one fault planted after the other: the clean one passes, each fault fails with its diagnosis.
+"""A user's file of a few lines, and the same with a fault planted: the clean one passes, each fault fails with its diagnosis.
 
-    users_file.py PROGRAM [--device cpu|cuda] [--python INTERPRETER] [NAME...]
+    users_file.py PROGRAM [--device cpu|cuda] [--python INTERPRETER]
 
 With --device cpu the interpreter has NumPy, whose calls are timed and checked but not counted; with cuda it has torch.
 """
@@ -57,7 +57,7 @@ class Written:
         return call
 Fused = Written
 '''
-# The answers, in cases that each need one argument; and one case whose cost is held against a baseline of the clean file.
+# The answers, in cases that need one argument each; and one case whose cost is held against a baseline of the clean file.
 ANSWERS = """version: 1
 suite: answers
 defaults: {{batch: 1, heads: 2, head_dim: 64, dtype: {dtype}, mask: causal, cache: warm}}
@@ -67,12 +67,10 @@ cases:
   - {{name: softcap, seq: 64, softcap: 2, inputs: large_logits}}
   - {{name: aligned, seq_q: 16, seq_kv: 40, alignment: bottom_right}}
   - {{name: dead, seq_q: 40, seq_kv: 16, alignment: bottom_right}}
-backends: [{{name: mine, python: mine.py:Written}}]
 """
 COST = """version: 1
 suite: cost
 cases: [{{name: cost, {sizes}, head_dim: 64, dtype: {dtype}, mask: causal, layout: bshd, then: merge_heads, cache: warm}}]
-backends: [{{name: mine, python: mine.py:Fused}}]
 """
 CALL = "        def call():\n"
 CACHED = """        answer = []
@@ -82,56 +80,60 @@ CACHED = """        answer = []
             return answer[0]
         return cached
 """
-# Name: suite, what is replaced, by what, and what is to be said. Pairs are torch's and NumPy's; None: NumPy cannot show it.
+# Backend's name: suite, what is replaced, by what, and what is to be said. Pairs are torch's and NumPy's; None: NumPy cannot show it.
 FAULTS = {
-    "window one key too wide": ("answers", "i - p.window_left", "i - p.window_left - 1", "window"),
-    "softcap ignored": ("answers", "if p.softcap else s", "if False else s", "softcap ignored"),
-    "top-left for bottom-right": ("answers", 'p.alignment == "bottom_right"', "False", "top_left|top left|alignment"),
-    "NaN in a dead row": ("answers", (".masked_fill(dead, 0)", "np.where(dead, 1, w.sum(-1, keepdims=True))"), ("", "w.sum(-1, keepdims=True)"), "dead rows nan"),
-    "a cached answer": ("answers", "        return call\n", CACHED, "cached answer|other inputs"),
-    "K and V expanded": ("cost", ("q, k, v = t.q, t.k, t.v", None), "q, k, v = t.q, t.k.repeat_interleave(4, 1), t.v.repeat_interleave(4, 1)", r"copies 2, baseline 0"),
-    "a contiguous output": ("cost", ("enable_gqa=True)", None), "enable_gqa=True).contiguous()", r"copies 2, baseline 0"),
-    "widened to fp32": ("cost", ("q, k, v = t.q, t.k, t.v", None), "q, k, v = t.q.float(), t.k.float(), t.v.float()", r"kernel path changed: \w+ -> math"),
-    "a millisecond asleep": ("cost", CALL, CALL + "            time.sleep(0.001)\n", r"(host|device)_ns .* -> [1-9]"),
-    "memory that grows": ("cost", CALL, (CALL + "            kept.append(torch.empty(1 << 18, device='cuda'))\n", CALL + "            kept.append(np.ones(1 << 16))\n"), "grow"),
-    "a plan in every call": ("cost", CALL, CALL + "            time.sleep(0.04)\n", r"as slow as the first: a plan may be made in every call"),
+    "window_too_wide": ("answers", "i - p.window_left", "i - p.window_left - 1", "window"),
+    "softcap_ignored": ("answers", "if p.softcap else s", "if False else s", "softcap ignored"),
+    "top_left": ("answers", 'p.alignment == "bottom_right"', "False", "top_left|top left|alignment"),
+    "nan_in_dead_rows": ("answers", (".masked_fill(dead, 0)", "np.where(dead, 1, w.sum(-1, keepdims=True))"), ("", "w.sum(-1, keepdims=True)"), "dead rows nan"),
+    "cached_answer": ("answers", "        return call\n", CACHED, "cached answer|other inputs"),
+    "expanded_kv": ("cost", ("q, k, v = t.q, t.k, t.v", None), "q, k, v = t.q, t.k.repeat_interleave(4, 1), t.v.repeat_interleave(4, 1)", r"copies 2, baseline 0"),
+    "contiguous_output": ("cost", ("enable_gqa=True)", None), "enable_gqa=True).contiguous()", r"copies 2, baseline 0"),
+    "widened": ("cost", ("q, k, v = t.q, t.k, t.v", None), "q, k, v = t.q.float(), t.k.float(), t.v.float()", r"kernel path changed: \w+ -> math"),
+    "sleeps": ("cost", CALL, CALL + "            time.sleep(0.001)\n", r"(host|device)_ns .* -> [1-9]"),
+    "grows": ("cost", CALL, (CALL + "            kept.append(torch.empty(1 << 18, device='cuda'))\n", CALL + "            kept.append(np.ones(1 << 16))\n"), "grow"),
+    "plans_in_every_call": ("cost", CALL, CALL + "            time.sleep(0.04)\n", r"as slow as the first: a plan may be made in every call"),
 }
 
 
-class File:
-    def __init__(self, options, folder):
-        self.options, self.folder, self.numpy = options, pathlib.Path(folder), options.device == "cpu"
-        words = {"dtype": "fp32", "sizes": "batch: 1, heads: 2, seq: 64"} if self.numpy else {"dtype": "bf16", "sizes": "batch: 2, heads: 8, heads_kv: 2, seq: 256"}
-        for name, suite in (("answers", ANSWERS), ("cost", COST)):
-            (self.folder / f"{name}.yaml").write_text(suite.format(**words))
+class Folder:
+    """The suites and the files of a user: one file for each backend, which is named after the fault that is planted in it."""
 
-    def write(self, old="", new=""):
+    def __init__(self, options, path):
+        self.options, self.path, self.numpy = options, pathlib.Path(path), options.device == "cpu"
+        self.faults = {}
+        for name, (suite, old, new, wanted) in FAULTS.items():
+            old, new = (each[self.numpy] if isinstance(each, tuple) else each for each in (old, new))
+            if old is not None:
+                self.faults[name] = (suite, old, new, wanted)
+        words = {"dtype": "fp32", "sizes": "batch: 1, heads: 2, seq: 64"} if self.numpy else {"dtype": "bf16", "sizes": "batch: 2, heads: 8, heads_kv: 2, seq: 256"}
+        for suite, text, kind in (("answers", ANSWERS, "Written"), ("cost", COST, "Fused")):
+            backends = [f"  - {{name: {name}, python: {name}.py:{kind}}}" for name in ["clean", *self.names(suite)]]
+            (self.path / f"{suite}.yaml").write_text(text.format(**words) + "backends:\n" + "\n".join(backends) + "\n")
+        self.write("clean", "", "")
+
+    def names(self, suite):
+        return [name for name, fault in self.faults.items() if fault[0] == suite]
+
+    def write(self, name, old, new):
         text = NUMPY if self.numpy else TORCH
         assert old in text, f"{old!r} is no part of the file"
-        (self.folder / "mine.py").write_text(text.replace(old, new))
+        (self.path / f"{name}.py").write_text(text.replace(old, new))
+
+    def write_all(self, suite, planted):
+        for name in self.names(suite):
+            self.write(name, *(self.faults[name][1:3] if planted else ("", "")))
 
     def run(self, suite, *more):
+        """The exit code, what was said of each backend's rows that failed, and all that was printed."""
         gates = ["--gates", "numerics,kernels,copies,kernel_path"] if suite == "answers" else []
         done = subprocess.run([self.options.program, "run", f"{suite}.yaml", "--device", self.options.device, "--python", self.options.python, *gates, *more, "--baseline",
-                               "baselines", "--db", "history.db", "--json", "out.json"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        rows = [row for row in json.loads((self.folder / "out.json").read_text())["rows"] if not row["control"]]
-        said = [finding["message"] for row in rows for finding in row["verdict"]["findings"]] + [row["reason"] for row in rows if row["status"] != "ok"]
+                               "baselines", "--db", "history.db", "--json", "out.json"], cwd=self.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = {}
+        for row in json.loads((self.path / "out.json").read_text())["rows"]:
+            if not row["control"] and row["verdict"]["outcome"] not in ("pass", "no_baseline", "improved"):
+                said.setdefault(row["backend"], []).extend([row["reason"], *(finding["message"] for finding in row["verdict"]["findings"])])
         return done.returncode, said, done.stdout
-
-    def clean(self):
-        self.write()
-        for suite, more in (("answers", []), ("cost", ["--update-baseline"]), ("cost", [])):
-            code, said, text = self.run(suite, *more)
-            if code != 0:
-                return f"the clean file: {suite}: exit {code}: {said or text}"
-        return None
-
-    def fault(self, suite, old, new, wanted):
-        self.write(old, new)
-        code, said, text = self.run(suite)
-        if code != 1 or not any(re.search(wanted, each, re.DOTALL) for each in said):
-            return f"exit {code}, {said or text[-800:]}; expected was something like {wanted!r}"
-        return None
 
 
 def main():
@@ -139,22 +141,29 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     options.program = options.program.resolve()
-    with tempfile.TemporaryDirectory(prefix="attn-user-") as folder:
-        file = File(options, folder)
-        failed = [fault for fault in [file.clean()] if fault]
-        planted = 0
-        for name, (suite, old, new, wanted) in FAULTS.items():
-            here = [each[file.numpy] if isinstance(each, tuple) else each for each in (old, new)]
-            if here[0] is None or (options.names and name not in options.names):
-                continue
-            planted += 1
-            fault = file.fault(suite, *here, wanted)
-            print(f"{name}: {fault or 'found'}", flush=True)
-            failed += [f"{name}: {fault}"] if fault else []
-    print("\n".join([*failed, f"{planted} faults planted, {len(failed)} faults of this test"]))
+    failed = []
+
+    def held(condition, text):
+        print(f"{'ok' if condition else 'FAULT'}: {text}", flush=True)
+        if not condition:
+            failed.append(text)
+
+    with tempfile.TemporaryDirectory(prefix="attn-user-") as path:
+        folder = Folder(options, path)
+        for suite, runs in (("answers", [()]), ("cost", [("--update-baseline",), ()])):
+            folder.write_all(suite, planted=False)
+            for more in runs:
+                code, said, text = folder.run(suite, *more)
+                held(code == 0, f"clean files: {suite} {' '.join(more)}: exit {code} {said or (text[-800:] if code else '')}")
+            folder.write_all(suite, planted=True)
+            code, said, text = folder.run(suite)
+            held(code == 1 and "clean" not in said, f"faults planted: {suite}: exit {code}, of the clean file: {said.get('clean', 'nothing')}")
+            for name in folder.names(suite):
+                wanted, found = folder.faults[name][3], said.get(name, [])
+                held(any(re.search(wanted, each, re.DOTALL) for each in found), f"{name}: " + (next((each for each in found if re.search(wanted, each, re.DOTALL)), f"{found}; expected was {wanted!r}")))
+    print(f"{len(folder.faults)} faults planted, {len(failed)} faults of this test")
     return 1 if failed else 0
 
 

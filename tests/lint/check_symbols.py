@@ -7,7 +7,8 @@ import sys
 
 from lint import report
 
-ENGINE_EXPORTS = {"attn_worker", "attn_note_library", "attn_note_memory", "attn_stream", "attn_abi_layout", "attn_self_test"}
+ENGINE_EXPORTS = {"attn_worker", "attn_note_library", "attn_note_memory", "attn_note_out_of_memory", "attn_stream", "attn_abi_layout",
+                  "attn_self_test"}
 PLUGIN_EXPORTS = {"attn_backends"}
 # The engine enters interpreters of any make: it may need the C library and the loader, and no C++ library that could meet another of its kind.
 ENGINE_NEEDS = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux[\w-]*)\.so\.\d+")

@@ -4,6 +4,7 @@ numpy_arrays and torch_arrays have:
 
     VERSION, DEVICES        of the library; kinds of device that its arrays may lie on
     OUT_OF_MEMORY           exceptions that say so
+    wanted_bytes(error)     bytes that the backend wanted in all when such a one came, as far as is known; 0 = not known
     lacks(device_type)      why this copy of the library cannot use such a device; None when it can
     begin(device, stream)   makes the harness's device and stream the library's current ones; of attn_device_facts
     view(tensor)            an input

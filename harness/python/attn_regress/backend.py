@@ -95,9 +95,11 @@ class Backend:
         status = abi.UNSUPPORTED if isinstance(error, Unsupported) else abi.FAILED
         try:
             if isinstance(error, self._arrays.OUT_OF_MEMORY):
-                # Too large from the start is a limit of the backend's; later on it is a fault.
+                # Too large from the start is a limit, the backend's or the machine's, which the engine decides; later on it is a fault.
                 calls = session.calls if session else 0
                 status = abi.FAILED if calls else abi.UNSUPPORTED
+                if not calls:
+                    self._engine.attn_note_out_of_memory(self._arrays.wanted_bytes(error))
                 text = out_of_memory(error, calls)
             else:
                 text = str(error) if status == abi.UNSUPPORTED else told(error, self._file)

@@ -17,8 +17,8 @@ def told(error, file):
 
 
 def out_of_memory(error, calls):
-    """An exception that says that memory ran out, after so many calls that went well, with the mend."""
+    """An exception that says that memory ran out, after so many calls that went well. The mend of the first call's is the engine's to say."""
     text = " ".join(str(error).split()).partition(" is free.")  # torch goes on with its allocator's settings
     text = text[0] + text[1] or type(error).__name__
-    mend = f"{calls} calls went well before: memory grows from call to call" if calls else "take a smaller case, or a device with more memory"
-    return f"out of memory: {text.rstrip('.')}; {mend}"
+    grown = f"; {calls} calls went well before: memory grows from call to call" if calls else ""
+    return f"out of memory: {text.rstrip('.')}{grown}"

@@ -1,6 +1,7 @@
 """arrays.py for NumPy, on a CPU."""
 
 import ctypes
+import math
 
 import numpy
 
@@ -12,6 +13,11 @@ OUT_OF_MEMORY = (MemoryError,)
 
 # By DLPack's code and bits.
 _DTYPES = {(0, 32): numpy.int32, (1, 8): numpy.uint8, (2, 16): numpy.float16, (2, 32): numpy.float32, (6, 8): numpy.bool_}
+
+
+def wanted_bytes(error):
+    shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)  # NumPy's own; Python's tells nothing
+    return math.prod(shape) * dtype.itemsize if shape is not None and dtype is not None else 0
 
 
 def lacks(_device_type):

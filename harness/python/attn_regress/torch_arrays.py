@@ -1,6 +1,7 @@
 """arrays.py for torch: tensors by DLPack, on a CPU or a GPU."""
 
 import ctypes
+import re
 
 import torch
 import torch.utils.dlpack
@@ -26,6 +27,13 @@ _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p
 # Never freed: torch reads a tensor's deleter when the last tensor that shares its memory dies, whenever that is.
 _managed = []
 _streams = {}  # torch's name for the harness's stream, by device; made once
+
+
+def wanted_bytes(error):
+    tried = re.search(r"Tried to allocate ([\d.]+) ([KMGT]?)i?B", str(error))
+    if not tried or not torch.cuda.is_initialized():
+        return 0
+    return torch.cuda.memory_allocated() + int(float(tried[1]) * 1024 ** " KMGT".index(tried[2] or " "))
 
 
 def lacks(device_type):

@@ -190,6 +190,14 @@ TEST(Rules, KnowTorchsMathPathWithoutAMask) {
   EXPECT_EQ(path_of({"ampere_sgemm_128x64_tn", mul, mul, softmax_kernel, "ampere_sgemm_128x64_nn"}), KernelPath::naive);
 }
 
+TEST(Rules, KnowTorchsMathPathByItsBackwardPassAlone) {
+  const std::string mul = "void at::native::vectorized_elementwise_kernel<4, at::native::AUnaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float>>>";
+  const std::string backward = "void softmax_warp_backward<float, float, float, 9, false, false>(float*, float const*, float const*, int, int, int, bool const*)";
+  const std::string product = "cutlass::Kernel2<cutlass_80_simt_sgemm_64x64_8x5_nt_align1>";
+  EXPECT_EQ(path_of({product, product, mul, backward, mul, product, product, mul}), KernelPath::math);
+  EXPECT_EQ(path_of({product, product, backward, mul, product, product}), KernelPath::naive);
+}
+
 TEST(Rules, CallItNoneWhenNothingThatCouldBeAttentionRan) {
   // The work is done on the host and copied back: the numbers are right, the device did nothing.
   const std::vector<CallActivities> calls{{{ActivityKind::memcpy, "Memcpy DtoH (Device -> Pageable)", 4096, 10, 20}, {ActivityKind::memcpy, "Memcpy HtoD", 4096, 30, 40}}};

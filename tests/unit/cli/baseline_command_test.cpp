@@ -117,6 +117,29 @@ TEST_F(BaselineCommand, AcceptsOnlyWhatTheOptionsSelect) {
   EXPECT_FALSE(baseline("b"));
 }
 
+// Latency of later runs leans on them.
+TEST_F(BaselineCommand, AcceptsTheControlRowsThatTheFileLacksAndThoseOfAMachineThatChanged) {
+  const auto control = [&](double device_ns) {
+    Row fixed_work = row("control.matrix", Outcome::no_baseline, 0, device_ns);
+    fixed_work.measurement.control = true;
+    return fixed_work;
+  };
+  store("r1", "2025-01-01T00:00:00Z", {row("a", Outcome::no_baseline, 0, 1000), row("b", Outcome::wrong, 0, 1000, Status::wrong), control(500)});
+  EXPECT_EQ(command({"accept", "--reason", "x", "--backend", "b"}), 4);
+  EXPECT_FALSE(baseline("control.matrix")) << "nothing was accepted beside it";
+  ASSERT_EQ(command({"accept", "--reason", "x", "--backend", "a"}), 0);
+  ASSERT_TRUE(baseline("control.matrix"));
+  EXPECT_EQ(baseline("control.matrix")->device_ns, std::vector<double>{500});
+
+  store("r2", "2025-01-02T00:00:00Z", {row("a", Outcome::regressed, 0, 2000), control(700)});
+  ASSERT_EQ(command({"accept", "--reason", "x"}), 0);
+  EXPECT_EQ(baseline("control.matrix")->device_ns, std::vector<double>{500}) << "the other rows' times are held against it";
+
+  store("r3", "2025-01-03T00:00:00Z", {row("a", Outcome::environment_shift, 0, 3000), control(900)});
+  ASSERT_EQ(command({"accept", "--reason", "x"}), 0);
+  EXPECT_EQ(baseline("control.matrix")->device_ns, std::vector<double>{900});
+}
+
 TEST_F(BaselineCommand, KeepsTheTimesThatARunWithFewerGatesDidNotMeasure) {
   store("r1", "2025-01-01T00:00:00Z", {row("a", Outcome::no_baseline, 0, 1000)});
   ASSERT_EQ(command({"record", "tiny"}), 0);

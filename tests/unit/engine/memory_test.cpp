@@ -13,6 +13,7 @@
 #include "engine/backend_list.hpp"
 #include "engine/calls.hpp"
 #include "engine/host_device.hpp"
+#include "engine/noted_memory.hpp"
 #include "engine/trial.hpp"
 #include "problem.hpp"
 
@@ -130,6 +131,57 @@ TEST(Memory, ThatIsNotFreeNowCannotBeMeasured) {
   const MeasurementRecord record = asked(device, shaped(1, 1, 1, 1024, 1024, 1024));
   EXPECT_EQ(record.status, Status::cannot_measure);
   EXPECT_EQ(record.reason, "needs 16 MiB of memory, and 15 MiB of 100 MiB are free now");
+}
+
+// Wants memory of its own, which is not there.
+struct Hungry {
+  static constexpr BackendInfo info{.name = "idle", .can = ~std::uint64_t{0}};
+  static Support supports(const attn_problem&, const attn_device_facts&) { return {}; }
+  Hungry(const attn_problem&, const attn_tensors&, const attn_device_facts&, const Options&) {
+    if (runs_out) noted_out_of_memory() = wanted_bytes;
+    throw Unsupported("out of memory");
+  }
+  void run(const attn_call&) {}
+  static inline std::uint64_t wanted_bytes = 0;
+  static inline bool runs_out = true;
+};
+
+// A trial of Hungry; what happened to be noted before is of another trial.
+MeasurementRecord starved(CountingDevice& device, std::uint64_t wanted_bytes, bool runs_out = true) {
+  Hungry::wanted_bytes = wanted_bytes;
+  Hungry::runs_out = runs_out;
+  noted_out_of_memory() = 0;
+  Request request;
+  request.backend = "idle";
+  request.case_id = case_id(shaped(1, 1, 1, 2, 2, 8));
+  const Descriptor nowhere(open("/dev/null", O_WRONLY));
+  RecordWriter write(nowhere.get());
+  return run_trial(*detail::backend_list<Hungry>(), request, device, write);
+}
+
+TEST(Memory, ThatABackendRunsOutOfWhileOthersHoldItCannotBeMeasured) {
+  CountingDevice device;
+  device.total = 100 << 20;
+  device.free = 30 << 20;
+  for (const std::uint64_t wanted : {std::uint64_t{0}, std::uint64_t{40} << 20}) {
+    const MeasurementRecord record = starved(device, wanted);
+    EXPECT_EQ(record.status, Status::cannot_measure) << wanted;
+    EXPECT_EQ(record.reason, "out of memory; 30 MiB of 100 MiB were free on this machine before the case: end what holds the rest");
+  }
+  const MeasurementRecord refused = starved(device, 0, false);
+  EXPECT_EQ(refused.status, Status::unsupported) << "no memory was asked for";
+  EXPECT_EQ(refused.reason, "out of memory");
+}
+
+TEST(Memory, ThatABackendRunsOutOfOnAFreeDeviceOrThatNoDeviceHasIsUnsupported) {
+  CountingDevice device;
+  device.total = 100 << 20;
+  device.free = 30 << 20;
+  EXPECT_EQ(starved(device, 90 << 20).reason, "out of memory; take a smaller case, or a device with more memory");
+  EXPECT_EQ(starved(device, 90 << 20).status, Status::unsupported);
+  EXPECT_EQ(starved(device, ~std::uint64_t{0}).status, Status::unsupported);
+  device.free = 80 << 20;
+  EXPECT_EQ(starved(device, 0).status, Status::unsupported) << "all that a trial may take was free";
 }
 
 TEST(Memory, OfAWorkspaceIsCounted) {

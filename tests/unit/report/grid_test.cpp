@@ -51,6 +51,32 @@ TEST(Grid, FitsAnyTerminal) {
   for (std::size_t columns = 34; columns < 120; ++columns) EXPECT_LE(widest_line(wide_grid().text(columns, false)), columns) << columns;
 }
 
+Grid with_reasons(const std::vector<std::string>& reasons) {
+  Grid grid({{"name", false, false, 0}, {"reason", false, true, 0, true}}, 2);
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    if (i % 2 == 0) grid.heading("group");
+    grid.add({{std::string(1, static_cast<char>('a' + i)), Tone::plain}, {reasons[i], Tone::plain}});
+  }
+  return grid;
+}
+
+TEST(Grid, TellsOnceWhatAGroupShares) {
+  EXPECT_EQ(with_reasons({"no GPU", "no GPU", "no GPU", "too large"}).text(0, false),
+            "  name  reason\n"
+            "group\n"
+            "  a     no GPU\n"
+            "  b     \"\n"
+            "group\n"
+            "  c     no GPU\n"
+            "  d     too large\n");
+}
+
+TEST(Grid, TellsWhatAllRowsShareInALastLineThatIsNeverCut) {
+  const std::string reason(100, 'r');
+  EXPECT_EQ(with_reasons({reason, reason, reason}).text(40, false), "  name\ngroup\n  a\n  b\ngroup\n  c\n  (reason of all 3 rows: " + reason + ")\n");
+  EXPECT_EQ(with_reasons({"alone"}).text(0, false), "  name  reason\ngroup\n  a     alone\n");
+}
+
 TEST(Grid, LeavesOutEmptyColumnsOnDemand) {
   Grid grid({{"name", false, false, 0}, {"empty", false, false, 0}});
   grid.add({{"a", Tone::plain}, {"", Tone::plain}});

@@ -61,6 +61,16 @@ TEST_F(ProgressTest, SaysNothingTwiceOfATrialThatIsMeasuredAgain) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
 }
 
+TEST_F(ProgressTest, WritesAReasonOnceWhereOneRowAfterAnotherHasIt) {
+  Progress progress(file_.get(), options(false));
+  progress.planned(trials());
+  for (const auto& [i, reason] : {std::pair{0, "no GPU"}, {1, "no GPU"}, {2, "too large"}}) {
+    measurement_.reason = reason;
+    progress.trial_measured(trials()[static_cast<std::size_t>(i)], measurement_, {});
+  }
+  EXPECT_THAT(written(), testing::ContainsRegex("no GPU .*\n.*, as above .*\n.*, too large .*\n"));
+}
+
 TEST_F(ProgressTest, WritesOneLineForABlockThatIsMeasuredAgain) {
   Progress progress(file_.get(), options(false));
   progress.planned(trials());

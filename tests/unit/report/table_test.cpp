@@ -35,6 +35,17 @@ TEST(Table, ShowsAnUnknownCountAsUnknownNotAsZero) {
   EXPECT_THAT(line_with(table(run({one}), {}), "mine "), HasSubstr("?  ?"));
 }
 
+TEST(Table, SaysThatCopiedBytesAreALowerBoundBesideACopyKernel) {
+  Row one = row("naive", Outcome::pass);
+  one.measurement.counts.copies = CountRange{2, 2};
+  one.measurement.kernels = {{.kind = ActivityKind::memcpy, .activity_class = ActivityClass::copy, .name = "Memcpy DtoD", .bytes = 256 << 20, .count = {1, 1}},
+                             {.ordinal = 1, .activity_class = ActivityClass::copy, .name = "copy_kernel", .count = {1, 1}},
+                             {.ordinal = 2, .activity_class = ActivityClass::softmax, .name = "softmax", .count = {1, 1}}};
+  EXPECT_THAT(line_with(table(run({one}), {}), "naive "), HasSubstr("2 (>= 256 MiB)"));
+  one.measurement.kernels.erase(one.measurement.kernels.begin() + 1);
+  EXPECT_THAT(line_with(table(run({one}), {}), "naive "), HasSubstr("2 (256 MiB)"));
+}
+
 TEST(Table, GroupsBackendsUnderTheirCase) {
   const std::string text = table(run({row("naive", Outcome::pass), row("math", Outcome::pass)}), {});
   EXPECT_EQ(text.find(sample::kPrefill), text.rfind(sample::kPrefill));
@@ -86,6 +97,18 @@ TEST(Table, GathersRowsThatWereLeftOutByReason) {
   first.measurement.reason = second.measurement.reason = "needs a GPU";
   const std::string text = table(run({first, second}, ExitCode::cannot_judge), {});
   EXPECT_THAT(text, AllOf(HasSubstr("all 2 rows: unsupported: needs a GPU"), HasSubstr("exit 5: cannot judge: every row was skipped or unsupported")));
+}
+
+TEST(Table, TellsOnceWhyRowsCannotBeMeasured) {
+  std::vector<Row> rows;
+  for (const char* backend : {"a", "b", "c", "d"}) rows.push_back(row(backend, Outcome::cannot_measure, Status::cannot_measure));
+  for (Row& each : rows) each.measurement.reason = "no GPU";
+  rows[3].measurement.reason = "another profiler";
+  const std::string text = table(run(rows, ExitCode::cannot_judge), {});
+  EXPECT_THAT(text, AllOf(HasSubstr("    no GPU\n    the same in 2 more rows\n    reproduce: "), HasSubstr("    another profiler\n    reproduce: "),
+                          Not(HasSubstr("--backend b")), HasSubstr("\n4 cannot_measure")));
+  rows[1].measurement.output = "what it printed";
+  EXPECT_THAT(table(run(rows, ExitCode::cannot_judge), {}), AllOf(HasSubstr("the same in 1 more row\n"), HasSubstr("--backend b")));
 }
 
 TEST(Table, ShowsGatesThatWereNotJudged) {

@@ -135,8 +135,8 @@ TEST_P(BadCase, IsRefusedWithItsPlace) { EXPECT_EQ(message_of(suite_text(GetPara
 INSTANTIATE_TEST_SUITE_P(
     All, BadCase,
     testing::Values(
-        Bad{kBasic + "mask: causl\n", "s.yaml:10:11: mask: found \"causl\"; allowed are: none, causal; did you mean causal?"},
-        Bad{kBasic + "mask: tensor\n", "s.yaml:10:11: mask: a tensor is written as a map, such as {tensor: causal, shape: [B, 1, Sq, Skv]}"},
+        Bad{kBasic + "mask: causl\n", "s.yaml:10:11: mask: found \"causl\"; allowed are: none, causal, {tensor: causal, shape: [B, 1, Sq, Skv]}; did you mean causal?"},
+        Bad{kBasic + "mask: tensor\n", "s.yaml:10:11: mask: found \"tensor\"; allowed are: none, causal, {tensor: causal, shape: [B, 1, Sq, Skv]}"},
         Bad{kBasic + "mask: {tensor: causal, shape: [B, 1, Skv, Sq]}\n", "s.yaml:10:42: shape: found \"Skv\"; allowed are: 1, Sq"},
         Bad{kBasic + "mask: {tensor: causal, shape: [1, 1]}\n", "s.yaml:10:35: shape: found 2 sizes; wanted are four, such as [B, 1, Sq, Skv], where 1 is broadcast"},
         Bad{kBasic + "mask: {tensor: causal, shape: [1, 1, 1, Skv]}\n", "s.yaml:10:11: mask: a causal mask differs by row, so its shape needs Sq"},
@@ -152,6 +152,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{kBasic + "dropout: 1\n", "s.yaml:10:14: dropout: found \"1\"; wanted is a probability in [0, 1)"},
         Bad{kBasic + "deterministic: yes\n", "s.yaml:10:20: deterministic: found \"yes\"; allowed are: true, false"},
         Bad{kBasic + "alibi: {slopes: [0.5]}\n", "s.yaml:4:5: x: alibi.slopes has 1 entries, but heads is 4"},
+        Bad{kBasic + "alibi: {slopes: defalt}\n", "s.yaml:10:21: slopes: found \"defalt\"; wanted is one slope per head, or default"},
+        Bad{kBasic + "page_size: {swep: around 8}\n", "s.yaml:10:16: page_size: found a map; wanted is a whole number from 0 to 16777216 or {sweep: around 1024}"},
         Bad{kBasic + "alibi: {slopes: []}\n", "s.yaml:10:21: slopes: found an empty list; wanted is one slope per head, or default"},
         Bad{kBasic + "lengths: {q: [8, 8]}\n", "s.yaml:4:5: x: lengths.q has 2 entries, but batch is 1"},
         Bad{kBasic + "lengths: {q: [9]}\n", "s.yaml:4:5: x: lengths.q holds 9; allowed are 0 to 8"},
@@ -171,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{kNoSeq + "seq: {sweep: 1024}\n", "s.yaml:9:18: sweep: found \"1024\"; wanted is: around N"},
         Bad{kNoSeq + "seq: {sweep: around 1}\n", "s.yaml:9:18: sweep: found \"1\"; wanted is a whole number from 2 to 16777216"},
         Bad{kNoSeq + "seq: 010\n", "s.yaml:9:10: seq: found 010: a leading zero means octal to some readers of YAML and nothing to others; write the number without it"},
-        Bad{kNoSeq + "seq: \"8\"\n", "s.yaml:9:10: seq: found the text \"8\"; wanted is a whole number from 1 to 16777216, without quotes"},
+        Bad{kNoSeq + "seq: \"8\"\n", "s.yaml:9:10: seq: found the text \"8\"; wanted is a whole number from 1 to 16777216 or {sweep: around 1024}, without quotes"},
         Bad{kNoSeq + "seq: [8, 8]\n", "s.yaml:4:5: the case x:fp32/b1/h4/q8.k8/d16 stands here and at s.yaml:4:5"},
         Bad{kNoSeq + "seq_q: 8\n", "s.yaml:4:5: a case needs the key seq_kv (or seq, which sets seq_q and seq_kv), here or in the defaults"},
         Bad{"batch: 1\n", "s.yaml:4:5: a case needs the key heads, here or in the defaults"},
