@@ -46,7 +46,10 @@ void keep_what_was_not_measured(Baseline& now, const Baseline& before) {
     now.kernels = before.kernels;
     now.kernel_path = before.kernel_path;
   }
-  if (!now.memory.peak_bytes) now.memory = before.memory;
+  Memory& memory = now.memory;
+  if (!memory.peak_bytes) memory.workspace_bytes = before.memory.workspace_bytes, memory.peak_bytes = before.memory.peak_bytes, memory.source = before.memory.source;
+  if (!memory.growth_bytes) memory.growth_bytes = before.memory.growth_bytes;
+  if (!memory.prepare_peak_bytes) memory.prepare_peak_bytes = before.memory.prepare_peak_bytes, memory.prepare_source = before.memory.prepare_source;
   if (!now.numerics.max_abs_error) now.numerics = before.numerics;
 }
 

@@ -132,12 +132,16 @@ struct Memory {
   std::optional<std::int64_t> workspace_bytes;  // harness-owned, exact
   std::optional<std::int64_t> peak_bytes;       // above the inputs, per call: outputs and workspace
   std::optional<std::int64_t> growth_bytes;     // per call over many calls; 0 = steady
-  std::string source;                           // what the numbers come from
+  std::string source;                           // what these numbers come from
+  std::optional<std::int64_t> prepare_peak_bytes{};  // that open held at most, above what was held before it; a worker's first case also pays what a library takes once
+  std::string prepare_source{};                 // what this one comes from: "allocator", "cupti", "resident"
   static void fields(auto& self, auto&& visit) {
     visit("workspace_bytes", self.workspace_bytes);
     visit("peak_bytes", self.peak_bytes);
     visit("growth_bytes", self.growth_bytes);
     visit("source", self.source);
+    visit("prepare_peak_bytes", self.prepare_peak_bytes);
+    visit("prepare_source", self.prepare_source);
   }
 };
 

@@ -55,7 +55,7 @@ struct Gates {
   std::int64_t extra_kernels = 0;
   std::int64_t extra_copies = 0;
   std::int64_t extra_copy_bytes = 0;
-  double memory_tolerate = 0;         // ratio minus 1 of peak_bytes
+  double memory_tolerate = 0;         // ratio minus 1 of a peak
   std::int64_t memory_floor_bytes = 0;
   std::optional<LatencyGate> latency;  // empty: the device's default (a CPU: tolerate 25 %, detect 50 %; a GPU: 1 %, 3 %)
 };
@@ -76,10 +76,11 @@ struct CountBound {
   std::optional<std::int64_t> high;  // empty = no upper bound
 };
 
-// peak_bytes grows with a size to the power `at_most`: 1 = as the size does, 2 = as its square.
+// A peak of memory grows with a size to the power `at_most`: 1 = as the size does, 2 = as its square.
 struct MemorySlope {
   SizeAxis over = SizeAxis::seq;
   double at_most = 1;
+  PeakOf of = PeakOf::call;
 };
 
 // device_ns over that of the same case on another backend.

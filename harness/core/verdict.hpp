@@ -12,7 +12,7 @@ namespace attn {
 // One thing that a gate or an expectation said, the worst first.
 struct Finding {
   std::optional<Gate> gate;      // empty: not of a gate (a status, a lost support)
-  std::string metric;            // "kernels", "copies", "copy_bytes", "memsets", "class", "kernel_path", "device_ns", "peak_bytes", "numerics", "status"
+  std::string metric;            // "kernels", "copies", "copy_bytes", "memsets", "class", "kernel_path", "device_ns", "peak_bytes", "prepare_peak_bytes", "numerics", "status"
   Outcome outcome = Outcome::regressed;
   std::string message;           // what was found, what is allowed: "+1 memcpy cpu_memcpy_scores of 268435456 B after cpu_scale"
   std::optional<double> ratio, low, high;  // new/old with its interval, 1.0 means equal

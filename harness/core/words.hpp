@@ -45,6 +45,7 @@ enum class Outcome {
 enum class Gate { numerics, kernels, copies, kernel_path, latency, memory };
 enum class LatencyMetric { device, span, host };
 enum class Side { a, b };  // of a comparison: what b is held against, and b
+enum class PeakOf { call, prepare };  // whose memory
 // The sizes of a case along which a row's memory may be followed; seq is both seq_q and seq_kv.
 enum class SizeAxis { batch, heads, seq, seq_q, seq_kv, head_dim };
 
@@ -91,6 +92,7 @@ template <> struct Words<Outcome> {
 template <> struct Words<Gate> { static constexpr std::array list{"numerics", "kernels", "copies", "kernel_path", "latency", "memory"}; };
 template <> struct Words<Side> { static constexpr std::array list{"a", "b"}; };
 template <> struct Words<LatencyMetric> { static constexpr std::array list{"device", "span", "host"}; };
+template <> struct Words<PeakOf> { static constexpr std::array list{"call", "prepare"}; };
 template <> struct Words<SizeAxis> { static constexpr std::array list{"batch", "heads", "seq", "seq_q", "seq_kv", "head_dim"}; };
 
 }  // namespace attn

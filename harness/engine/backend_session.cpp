@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "base/error.hpp"
@@ -62,11 +63,13 @@ void BackendSession::open(const attn_problem& problem, Tensors& tensors, const s
   tensors.abi()->workspace_bytes = workspace_.bytes();
   const attn_device_facts facts = device_.facts();
   Answer answer;
+  const std::unique_ptr<OpenWatch> watch = device_.watch_open();
   const std::int64_t start = now_ns();
   const attn_status status = backend_.open(backend_.self, &problem, tensors.abi(), &facts, &table, &state_, answer.text());
   open_ns_ = static_cast<double>(now_ns() - start);
   if (status != ATTN_OK) state_ = nullptr;
   answer.check(status, "open");
+  open_peak_ = watch->peak();
   call_.struct_size = sizeof call_;
   call_.pass = ATTN_CALL_ALL;
   call_.stream = device_.stream();

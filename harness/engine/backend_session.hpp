@@ -33,6 +33,7 @@ class BackendSession {
   // Opens the backend, once. Throws TrialEnd.
   void open(const attn_problem& problem, Tensors& tensors, const std::map<std::string, std::string>& options);
   double open_ns() const { return open_ns_; }
+  const OpenPeak& open_peak() const { return open_peak_; }
   // Lets the backend tidy up, outside all clocks.
   void rest();
   // One call, then what the backend does after it; `ops` null = nobody listens. Returns the time in nanoseconds until the call comes back. Throws TrialEnd.
@@ -47,6 +48,7 @@ class BackendSession {
   attn_call call_{};
   void* state_ = nullptr;
   double open_ns_ = 0;
+  OpenPeak open_peak_;
 };
 
 }  // namespace attn

@@ -19,6 +19,7 @@ class Calls {
   static double bytes_needed(const Case& value, std::uint64_t workspace_bytes);
 
   double open_ns() const { return session_.open_ns(); }
+  const OpenPeak& open_peak() const { return session_.open_peak(); }
   bool reports_ops() const { return reports_ops_; }
 
   // A backward pass alone needs what the forward pass of the same inputs left behind: to be called once before the first `prepare`. Does nothing for another

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "core/case.hpp"
 #include "core/environment.hpp"
+#include "engine/open_watch.hpp"
 #include "engine/reference.hpp"
 #include "engine/row_sample.hpp"
 #include "engine/tensor_view.hpp"
@@ -68,6 +69,9 @@ class Device {
 
   virtual std::unique_ptr<Reference> reference(const Operands& operands) = 0;
   virtual std::unique_ptr<Meter> meter(Calls& calls) = 0;
+  // From here on nothing is timed by the host's clock in this process: whatever can be recorded may be, from `open` on.
+  virtual void listen() = 0;
+  virtual std::unique_ptr<OpenWatch> watch_open() = 0;
 };
 
 // "auto" (a GPU when there is one), "cpu", "cuda" (the first GPU) or "cuda:N". Throws Error that says why there is no such device.

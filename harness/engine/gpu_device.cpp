@@ -2,6 +2,7 @@
 
 #include "engine/backend_session.hpp"
 #include "engine/gpu_meter.hpp"
+#include "engine/gpu_open_watch.hpp"
 #include "engine/gpu_operands.hpp"
 #include "engine/host_environment.hpp"
 
@@ -100,6 +101,7 @@ void GpuDevice::wait() {
 
 std::unique_ptr<Reference> GpuDevice::reference(const Operands& operands) { return std::make_unique<GpuReference>(operands, stream_.get()); }
 std::unique_ptr<Meter> GpuDevice::meter(Calls& calls) { return std::make_unique<GpuMeter>(*this, calls); }
+std::unique_ptr<OpenWatch> GpuDevice::watch_open() { return std::make_unique<GpuOpenWatch>(*this, cupti_.get()); }
 
 std::optional<std::string> GpuDevice::records_fault() {
   try {

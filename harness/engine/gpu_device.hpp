@@ -43,6 +43,8 @@ class GpuDevice final : public Device {
   bool lost() const override { return lost_; }
   std::unique_ptr<Reference> reference(const Operands& operands) override;
   std::unique_ptr<Meter> meter(Calls& calls) override;
+  void listen() override { records_fault(); }
+  std::unique_ptr<OpenWatch> watch_open() override;
 
   cudaStream_t cuda_stream() const { return stream_.get(); }
   // CUPTI, attached when first asked for; from then on host times are not to be believed. Throws TrialEnd{cannot_measure}, every time, when it cannot be.

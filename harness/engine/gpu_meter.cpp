@@ -141,27 +141,6 @@ void GpuMeter::bare(const Request& request, Block& block) {
   clocks.report(block);
 }
 
-namespace {
-
-// Nothing is recorded any more when it ends, whatever happened.
-class RecordingScope {
- public:
-  RecordingScope(Cupti& cupti, Recorded what) : cupti_(cupti) { cupti.record(what); }
-  ~RecordingScope() {
-    try {
-      cupti_.record(Recorded::nothing);
-    } catch (const Error&) {  // the next attempt to record says what is wrong
-    }
-  }
-  RecordingScope(const RecordingScope&) = delete;
-  RecordingScope& operator=(const RecordingScope&) = delete;
-
- private:
-  Cupti& cupti_;
-};
-
-}  // namespace
-
 // `count` calls, each on a drained device, as CUPTI saw them. Throws TrialEnd{cannot_measure} when CUPTI fails or its records cannot be believed.
 std::vector<RecordedCall> GpuMeter::recorded(std::int64_t count, Recorded what, ClockWatch* clocks) {
   Cupti& cupti = device_.cupti();

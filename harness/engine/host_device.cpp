@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "engine/host_environment.hpp"
 #include "engine/host_meter.hpp"
+#include "engine/host_open_watch.hpp"
 #include "engine/inputs.hpp"
 
 namespace attn {
@@ -75,5 +76,6 @@ void HostDevice::copy_dense(const TensorView& source, std::byte* to) {
 
 std::unique_ptr<Reference> HostDevice::reference(const Operands& operands) { return std::make_unique<HostReference>(operands); }
 std::unique_ptr<Meter> HostDevice::meter(Calls& calls) { return std::make_unique<HostMeter>(calls); }
+std::unique_ptr<OpenWatch> HostDevice::watch_open() { return std::make_unique<HostOpenWatch>(); }
 
 }  // namespace attn

@@ -35,6 +35,8 @@ class HostDevice : public Device {
   bool lost() const override { return false; }
   std::unique_ptr<Reference> reference(const Operands& operands) override;
   std::unique_ptr<Meter> meter(Calls& calls) override;
+  void listen() override {}
+  std::unique_ptr<OpenWatch> watch_open() override;
 
  private:
   Environment environment_;

@@ -9,9 +9,10 @@ namespace attn {
 struct NotedMemory {
   std::int64_t held_bytes = 0;  // when it said so
   std::int64_t peak_bytes = 0;  // the most since it had said so before
+  std::optional<std::int64_t> held_before_bytes{};  // when it had said so before; empty: this was the first time
 };
 
-// Nothing where nobody says anything.
+// Nothing where nobody says anything, and when a backend is about to be opened.
 inline std::optional<NotedMemory>& noted_memory() {
   static std::optional<NotedMemory> noted;
   return noted;

@@ -161,12 +161,16 @@ void run_phases(const attn_backend_list& backends, const Request& request, Devic
   memory.emplace(value, workspace_bytes, device).check();
   record.memory.workspace_bytes = static_cast<std::int64_t>(workspace_bytes);
   if (request.supports_only) return;
+  if (!request.bare && request.accounting) device.listen();
   std::optional<Calls> calls(std::in_place, device, backend, value, problem, request.options, request.seed, workspace_bytes);
   const std::unique_ptr<Meter> meter = device.meter(*calls);
   if (!(backend.flags & ATTN_FLAG_OWNS_OUTPUT)) {  // else it takes memory of its own, which a meter may see
     record.memory.peak_bytes = static_cast<std::int64_t>(workspace_bytes) + calls->output_bytes();
     record.memory.source = "workspace";
   }
+
+  record.memory.prepare_peak_bytes = calls->open_peak().bytes;
+  record.memory.prepare_source = calls->open_peak().source;
 
   // The first phase that calls anything begins with the forward pass that a backward pass alone needs.
   bool ready = false;

@@ -114,7 +114,10 @@ int serve(const attn_backend_list* list, int in_fd, int out_fd) {
 
 void attn_note_library(const char* name, const char* version, const char* path) { attn::noted_libraries().insert_or_assign(name, attn::LibraryVersion{version, path}); }
 
-void attn_note_memory(std::int64_t held_bytes, std::int64_t peak_bytes) { attn::noted_memory() = attn::NotedMemory{held_bytes, peak_bytes}; }
+void attn_note_memory(std::int64_t held_bytes, std::int64_t peak_bytes) {
+  std::optional<attn::NotedMemory>& noted = attn::noted_memory();
+  noted = attn::NotedMemory{held_bytes, peak_bytes, noted ? std::optional(noted->held_bytes) : std::nullopt};
+}
 
 void attn_note_out_of_memory(std::uint64_t wanted_bytes) { attn::noted_out_of_memory() = wanted_bytes; }
 

@@ -8,8 +8,8 @@ extern "C" {
 // Adds a library to the worker's environment: its name, version and where it was loaded from. Before attn_worker.
 ATTN_EXPORT void attn_note_library(const char* name, const char* version, const char* path);
 
-// What the allocator of the worker's host holds now, and the most that it held since it said so last. A backend's `rest` says it, where device memory comes
-// from such an allocator (torch's): CUPTI sees only what that one takes from the driver.
+// What the allocator of the worker's host holds now, and the most that it held since it said so last. A backend's `rest` says it, and its `open`
+// before and after what it does, where device memory comes from such an allocator (torch's): CUPTI sees only what that one takes from the driver.
 ATTN_EXPORT void attn_note_memory(int64_t held_bytes, int64_t peak_bytes);
 
 // The backend that now answers ATTN_UNSUPPORTED ran out of memory when it wanted so many bytes of its own in all; 0 = not known. The engine decides what that

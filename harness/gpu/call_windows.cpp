@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <unordered_set>
 
 #include "base/error.hpp"
 #include "gpu/launch_tree.hpp"
+#include "gpu/taken_memory.hpp"
 
 namespace attn {
 namespace {
@@ -166,7 +166,7 @@ class Calls {
   }
 
   void add_memory() {
-    std::map<std::int64_t, std::int64_t> bytes_at;  // of what the calls took and still hold
+    TakenMemory taken;  // by the calls
     std::vector<const MemoryRecord*> in_order;
     for (const MemoryRecord& each : recording_.memory) in_order.push_back(&each);
     std::ranges::stable_sort(in_order, {}, [](const MemoryRecord* each) { return each->time_ns; });
@@ -174,14 +174,8 @@ class Calls {
       const auto index = window_of(each->time_ns);
       if (!index) continue;
       RecordedCall& call = calls_[*index];
-      if (each->allocates) {
-        bytes_at[each->address] = each->bytes;
-        call.kept_bytes += each->bytes;
-        call.peak_allocated_bytes = std::max(call.peak_allocated_bytes, call.kept_bytes);
-      } else if (const auto block = bytes_at.find(each->address); block != bytes_at.end()) {  // what was there before all calls is not theirs
-        call.kept_bytes -= block->second;
-        bytes_at.erase(block);
-      }
+      call.kept_bytes += taken.change(*each);
+      call.peak_allocated_bytes = std::max(call.peak_allocated_bytes, call.kept_bytes);
     }
   }
 

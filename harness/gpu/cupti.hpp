@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/error.hpp"
 #include "gpu/recording.hpp"
 
 namespace attn {
@@ -44,6 +45,23 @@ class Cupti {
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+// Nothing is recorded any more when it ends, whatever happened.
+class RecordingScope {
+ public:
+  RecordingScope(Cupti& cupti, Recorded what) : cupti_(cupti) { cupti.record(what); }
+  ~RecordingScope() {
+    try {
+      cupti_.record(Recorded::nothing);
+    } catch (const Error&) {  // the next attempt to record says what is wrong
+    }
+  }
+  RecordingScope(const RecordingScope&) = delete;
+  RecordingScope& operator=(const RecordingScope&) = delete;
+
+ private:
+  Cupti& cupti_;
 };
 
 }  // namespace attn

@@ -136,38 +136,4 @@ void judge_counts(const JudgeInput& input, const Baseline* baseline, Verdict& ve
   verdict.findings.push_back(std::move(note));
 }
 
-void judge_memory(const JudgeInput& input, const Baseline* baseline, Verdict& verdict) {
-  if (!on(input, Gate::memory)) return;
-  const Memory& now = input.measurement->memory;
-  Finding finding;
-  finding.gate = Gate::memory;
-  if (now.growth_bytes && *now.growth_bytes > 0) {
-    finding.metric = "growth_bytes";
-    finding.message = fmt::format("memory grows by {} B in every call", *now.growth_bytes);
-    finding.threshold = 0;
-    verdict.findings.push_back(finding);
-  }
-  if (!now.peak_bytes) {
-    verdict.not_judged.push_back("memory: not measured");
-    return;
-  }
-  if (!baseline) return;
-  const Memory& before = baseline->memory;
-  if (!before.peak_bytes || before.source != now.source) {
-    verdict.not_judged.push_back(before.peak_bytes ? fmt::format("memory: counted by {}, in the baseline by {}", now.source, before.source)
-                                                   : "memory: the baseline has none");
-    return;
-  }
-  const double limit = static_cast<double>(*before.peak_bytes) * (1 + input.gates.memory_tolerate) + static_cast<double>(input.gates.memory_floor_bytes);
-  const bool more = static_cast<double>(*now.peak_bytes) > limit;
-  if (!more && *now.peak_bytes >= *before.peak_bytes) return;
-  finding.metric = "peak_bytes";
-  finding.outcome = more ? Outcome::regressed : Outcome::improved;
-  finding.message = fmt::format("peak_bytes {}, baseline {}{}", *now.peak_bytes, *before.peak_bytes,
-                                more ? fmt::format(" (+{} B)", *now.peak_bytes - *before.peak_bytes) : "");
-  if (*before.peak_bytes > 0) finding.ratio = static_cast<double>(*now.peak_bytes) / static_cast<double>(*before.peak_bytes);
-  finding.threshold = limit;
-  verdict.findings.push_back(std::move(finding));
-}
-
 }  // namespace attn

@@ -1,5 +1,6 @@
 #include "judge/device_times.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -37,6 +38,14 @@ Interval device_ratio(const Measurement& here, const std::vector<double>& other,
 std::string ratio_text(const Interval& ratio) {
   if (!std::isfinite(ratio.high)) return fmt::format("{:.3g}x", ratio.estimate);
   return fmt::format("{:.3g}x ({:.3g}x to {:.3g}x)", ratio.estimate, ratio.low, ratio.high);
+}
+
+void conclude_slower(TimesJudgement& judgement, double allowed, std::size_t blocks, std::size_t max_blocks, bool last) {
+  const bool regressed = judgement.ratio.low > allowed && blocks >= std::min(kConfirmingBlocks, max_blocks);
+  judgement.outcome = regressed ? Outcome::regressed : Outcome::undecided;
+  judgement.open = !regressed && !last;
+  judgement.message += regressed ? fmt::format(", expected at most {:.3g}x", allowed)
+                                 : fmt::format(": {} blocks cannot tell it from the expected {:.3g}x", blocks, allowed);
 }
 
 void add_judgement(const TimesJudgement& judgement, const char* name, double allowed, const Expectation& expectation, Verdict& verdict) {

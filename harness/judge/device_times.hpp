@@ -27,6 +27,10 @@ Interval device_ratio(const Measurement& here, const std::vector<double>& other,
 // "2.1x (1.9x to 2.3x)"
 std::string ratio_text(const Interval& ratio);
 
+// The verdict on a time that did not pass, with the end of its message: regressed when the whole interval lies above `allowed` and each row has enough of the
+// `max_blocks` that may be measured (`blocks`: the fewest), else undecided, for good when this was the `last` block.
+void conclude_slower(TimesJudgement& judgement, double allowed, std::size_t blocks, std::size_t max_blocks, bool last);
+
 // Adds what `judgement` says for `expectation`, which calls it `name` and allows `allowed` times the other's time.
 void add_judgement(const TimesJudgement& judgement, const char* name, double allowed, const Expectation& expectation, Verdict& verdict);
 

@@ -7,6 +7,7 @@
 #include "judge/counts.hpp"
 #include "judge/expectations.hpp"
 #include "judge/latency.hpp"
+#include "judge/memory.hpp"
 #include "judge/memory_slope.hpp"
 #include "judge/sweep.hpp"
 #include "judge/time_ratio.hpp"

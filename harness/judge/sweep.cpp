@@ -48,18 +48,10 @@ TimesJudgement judge_smooth(const Measurement& middle, const SweepPair& beside, 
     return result;
   }
   const std::size_t blocks = std::min({now.size(), before.size(), after.size()});
-  const bool last = middle.blocks.size() >= max_blocks;
   result.message = fmt::format("device_ns {} between {} and {} of its neighbours in size, {:.3g}x of the slower one", duration_text(median(now)),
                                duration_text(median(before)), duration_text(median(after)), ratio.estimate);
   if (std::isfinite(ratio.high)) result.message += fmt::format(" ({:.3g}x to {:.3g}x)", ratio.low, ratio.high);
-  if (ratio.low > allowed && blocks >= std::min(kConfirmingBlocks, max_blocks)) {
-    result.outcome = Outcome::regressed;
-    result.message += fmt::format(", allowed {:.3g}x", allowed);
-  } else {
-    result.outcome = Outcome::undecided;
-    result.open = !last;
-    result.message += fmt::format(": {} blocks cannot tell it from the allowed {:.3g}x", blocks, allowed);
-  }
+  conclude_slower(result, allowed, blocks, max_blocks, middle.blocks.size() >= max_blocks);
   return result;
 }
 

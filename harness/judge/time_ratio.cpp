@@ -36,16 +36,8 @@ TimesJudgement judge_time_ratio(const Measurement& here, const Measurement& othe
   const bool last = here.blocks.size() >= max_blocks;
   const double highest = last ? device_ratio(here, theirs, kOneSided).high : result.ratio.high;
   result.message = fmt::format("device_ns {}, {} of {}'s {}", duration_text(median(now)), ratio_text(result.ratio), other.backend, duration_text(median(theirs)));
-  if (highest <= allowed) {
-    result.outcome = Outcome::pass;
-  } else if (result.ratio.low > allowed && blocks >= std::min(kConfirmingBlocks, max_blocks)) {
-    result.outcome = Outcome::regressed;
-    result.message += fmt::format(", expected at most {:.3g}x", allowed);
-  } else {
-    result.outcome = Outcome::undecided;
-    result.open = !last;
-    result.message += fmt::format(": {} blocks cannot tell it from the expected {:.3g}x", blocks, allowed);
-  }
+  if (highest <= allowed) result.outcome = Outcome::pass;
+  else conclude_slower(result, allowed, blocks, max_blocks, last);
   return result;
 }
 

@@ -22,7 +22,7 @@
 //     times     {instrument, blocks, calls, plan_ns, first_ns, second_ns, host_ns, span_ns, device_ns}: medians over the blocks, per call, null = not measured
 //     blocks    [{instrument, calls, plan_ns, ..., drift, sm_clock_mhz, throttle, other_processes}]: one per process
 //     numerics  {max_abs_error, mean_abs_error, rel_error, max_budget, mean_budget, rows_checked, diagnosis}
-//     memory    {workspace_bytes, peak_bytes, growth_bytes, source}
+//     memory    {workspace_bytes, peak_bytes, growth_bytes, source, prepare_peak_bytes, prepare_source}: per call, and what open held at most
 //     baseline  {commit_id, device_ns, ratio (new/old)}, or null when there was none
 //     verdict   {outcome, reason, findings: [{gate, metric, outcome, message, ratio, low, high, threshold, cause, line}], not_judged: [text]}
 //     reproduce the command that runs just this row

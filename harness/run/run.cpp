@@ -4,6 +4,7 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <tuple>
@@ -11,12 +12,11 @@
 
 #include "accounting/account.hpp"
 #include "base/error.hpp"
-#include "core/size_family.hpp"
-#include "judge/sweep.hpp"
 #include "run/device_lock.hpp"
+#include "run/job.hpp"
 #include "run/reproduce.hpp"
 #include "run/requests.hpp"
-#include "run/resolve.hpp"
+#include "run/rows_beside.hpp"
 #include "run/sides.hpp"
 #include "run/worker_process.hpp"
 #include "stats/summary.hpp"
@@ -46,33 +46,6 @@ std::string new_run_id(const std::string& started_at) {
   return fmt::format("{}-{:08x}", digits, random());
 }
 
-// What a side's rows run with; a run that compares nothing has one.
-struct SideRun {
-  RunOptions options;
-  BackendResolver resolver;
-  Variables variables;  // to be recorded
-  SideRun(RunOptions own, Variables recorded, const std::atomic<bool>& interrupted)
-      : options(std::move(own)), resolver(options, interrupted), variables(std::move(recorded)) {}
-};
-
-// A trial, what became of it, and where it runs.
-struct Job {
-  const Suite* suite = nullptr;
-  Trial trial;
-  SideRun* side = nullptr;
-  const Target* target = nullptr;
-  ResolvedBackend backend;
-  Measurement measurement;
-  Gates gates;
-  std::vector<Expectation> expectations;
-  RowFacts facts;
-  std::size_t environment = 0;
-  std::optional<Baseline> other_side;  // of side b: what side a gave, once it gave something to be held against
-  std::string too_costly; // why it is not run; the backend is asked for support all the same
-  bool measured = false;  // it came to its turn
-  bool done = false;      // nothing more to measure
-};
-
 class Run {
  public:
   Run(const std::vector<PlannedSuite>& suites, const RunOptions& options, const Rules& rules, const BaselineSource& baselines, RunObserver& observer,
@@ -89,10 +62,7 @@ class Run {
         if (options.gates.contains(Gate::latency) && !planned.trials.empty() && !compares()) add_controls(planned.suite, target);
       }
     }
-    std::vector<SweepRow> rows;
-    for (const Job& job : jobs_)
-      rows.push_back({job.trial.value, fmt::format("{}\n{}\n{}\n{}", job.trial.suite, job.trial.backend.name, job.target->name, job.trial.side == Side::b)});
-    neighbours_ = sweep_neighbours(rows);
+    beside_.emplace(jobs_);
   }
 
   RunResult operator()(RunResult result) {
@@ -337,56 +307,11 @@ class Run {
     measure(controls, false);
   }
 
-  const std::vector<Neighbours>& neighbours_of(const Job& job) const { return neighbours_[static_cast<std::size_t>(&job - jobs_.data())]; }
-
-  // The row of `job`'s suite and device with another case or backend; null: no part of this run.
-  const Job* row_of(const Job& job, const std::string& id, const std::string& backend) const {
-    const auto found = std::ranges::find_if(jobs_, [&](const Job& each) {
-      return each.suite == job.suite && each.side == job.side && each.target == job.target && each.trial.id == id && each.trial.backend.name == backend && !each.measurement.control;
-    });
-    return found == jobs_.end() ? nullptr : &*found;
-  }
-
-  // The rows whose times an expectation holds the row's own against.
-  std::vector<const Job*> timed_beside(const Job& job) const {
-    std::vector<const Job*> rows;
-    for (const Expectation& expectation : job.expectations) {
-      if (expectation.smooth)
-        for (const Neighbours& pair : neighbours_of(job))
-          for (const std::size_t beside : {pair.before, pair.after}) rows.push_back(&jobs_[beside]);
-      if (expectation.time_ratio)
-        if (const Job* other = row_of(job, job.trial.id, expectation.time_ratio->to); other && other != &job) rows.push_back(other);
-    }
-    return rows;
-  }
-
-  std::map<SizeAxis, OtherRow> smaller_rows(const Job& job) const {
-    std::map<SizeAxis, OtherRow> rows;
-    for (const Expectation& expectation : job.expectations) {
-      if (!expectation.memory_slope) continue;
-      const SuiteCase* smaller = smaller_case(job.trial.value, expectation.memory_slope->over, job.suite->cases);
-      if (!smaller) continue;
-      const std::string id = case_id(smaller->value);
-      const Job* other = row_of(job, id, job.trial.backend.name);
-      rows[expectation.memory_slope->over] = {id, other ? &other->measurement : nullptr};
-    }
-    return rows;
-  }
-
-  // What a run must measure beside the row to judge it.
-  std::vector<const Trial*> trials_beside(const Job& job) const {
-    std::vector<const Trial*> trials;
-    for (const Job* row : timed_beside(job)) trials.push_back(&row->trial);
-    for (const auto& [axis, smaller] : smaller_rows(job))
-      if (const Job* row = row_of(job, smaller.case_id, job.trial.backend.name)) trials.push_back(&row->trial);
-    return trials;
-  }
-
   // A row whose comparison with others is not settled is measured again together with these.
   void add_compared(std::vector<Job*>& chosen) {
     std::set<const Job*> all(chosen.begin(), chosen.end());
     for (const Job* job : chosen)
-      for (const Job* row : timed_beside(*job))
+      for (const Job* row : beside_->timed(*job))
         if (row->measurement.status == Status::ok) all.insert(row);
     chosen.clear();
     for (Job& job : jobs_)
@@ -402,11 +327,7 @@ class Run {
     input.counts_baseline = counts_baseline(job);
     input.times_baseline = times_baseline(job);
     input.control = control_of(job);
-    for (const Neighbours& pair : neighbours_of(job)) input.beside.push_back({&jobs_[pair.before].measurement, &jobs_[pair.after].measurement});
-    input.smaller = smaller_rows(job);
-    for (const Expectation& expectation : job.expectations)
-      if (expectation.time_ratio)
-        if (const Job* other = row_of(job, job.trial.id, expectation.time_ratio->to)) input.other_backends[expectation.time_ratio->to] = &other->measurement;
+    beside_->add_to(input, job);
     for (const Block& block : job.measurement.blocks)
       if (block.other_processes > 0) input.latency_blocked = fmt::format("{} other process(es) computed on this GPU meanwhile", block.other_processes);
     input.max_blocks = options_.most_blocks;
@@ -475,7 +396,7 @@ class Run {
       if (baseline && !baseline->device_ns.empty()) row.baseline_device_ns = median(baseline->device_ns);
       if (const Baseline* counts = counts_baseline(job)) row.baseline_commit = counts->commit_id;
       row.environment = job.environment;
-      if (!job.measurement.control) row.reproduce = reproduce_command(*job.suite, job.trial, options_, trials_beside(job));
+      if (!job.measurement.control) row.reproduce = reproduce_command(*job.suite, job.trial, options_, beside_->trials(job));
       row.trial = job.trial;
       row.measurement = job.measurement;
       const bool judged = !job.measurement.control && job.trial.side != Side::a;
@@ -512,7 +433,7 @@ class Run {
   std::map<std::tuple<const SideRun*, std::string, BackendCode>, std::size_t> environment_by_code_;  // by side, device and code
   std::vector<std::unique_ptr<DeviceLock>> locks_;
   std::vector<Job> jobs_;
-  std::vector<std::vector<Neighbours>> neighbours_;  // of each job
+  std::optional<RowsBeside> beside_;  // of `jobs_`, once they are all there
   Clock::time_point started_;
 };
 

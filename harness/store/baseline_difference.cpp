@@ -125,6 +125,7 @@ std::vector<std::string> difference(const Baseline& before, const Baseline& afte
   time_parts(before, after, parts);
   parts.value("workspace_bytes", before.memory.workspace_bytes, after.memory.workspace_bytes);
   parts.value("peak_bytes", before.memory.peak_bytes, after.memory.peak_bytes);
+  parts.value("prepare_peak_bytes", before.memory.prepare_peak_bytes, after.memory.prepare_peak_bytes);
   parts.value("growth_bytes", before.memory.growth_bytes, after.memory.growth_bytes);
   const auto error = [](double value) { return fmt::format("{:.3g}", value); };
   parts.noisy("max_abs_error", before.numerics.max_abs_error, after.numerics.max_abs_error, error);

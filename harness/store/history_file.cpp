@@ -58,6 +58,7 @@ void migrate(Database& database) {
   Transaction transaction(database);
   check_not_newer(database);
   for (std::int64_t version = database.user_version(); version < kNewest; ++version) database.exec(kMigrations[static_cast<std::size_t>(version)]);
+  for (const View& view : kViews) database.exec(fmt::format("DROP VIEW IF EXISTS {0}; CREATE VIEW {0} AS {1}", view.name, view.select));
   database.set_application_id(kApplicationId);
   database.set_user_version(static_cast<std::int32_t>(kNewest));
   transaction.commit();

@@ -83,8 +83,9 @@ std::vector<OperationClass> read_classes(const Node& node) {
 
 // Refused when no row that the expectation selects has a smaller one to be held against: it could never fail.
 MemorySlope read_memory_slope(const Node& node, const Selector& where, const Suite& suite) {
-  const MapReader map(node, "memory_slope", {"over", "at_most"});
+  const MapReader map(node, "memory_slope", {"of", "over", "at_most"});
   MemorySlope slope;
+  if (const Node* of = map.optional("of")) slope.of = read_word<PeakOf>(*of);
   slope.over = read_word<SizeAxis>(map.required("over"));
   const Node& at_most = map.required("at_most");
   slope.at_most = read_number(at_most);

@@ -19,6 +19,8 @@ What must come of a backend stands in its own first lines, one `// expect:` (in 
     gates=A,B         --gates; default the exact ones, which need no time
     seconds=N         the whole run takes no longer; default 30, on a GPU 60
     how=option        the suite's `mutant` is another file, and `--plugin mutant=FILE` replaces it
+    how=baseline      ... after a run with the other file, which is the baseline
+    how=again         the second of two runs, the first of which is the baseline
 
     // list: REGEX    what `attn-regress list` prints of it
     // edges: CASES => REASON   with --edges, which runs nothing else: of SUITE's cases that match CASES some row is `wrong` or copies too much, and its reason
@@ -106,7 +108,7 @@ class Setting:
         self.program, self.device, self.folder = options.program, options.device, pathlib.Path(folder)
         text = (options.sources / "suites" / f"{suite}.yaml").read_text()
         plugin = options.plugins / f"{source.stem}.so"
-        self.more = [] if how == "suite" else ["--plugin", f"mutant={plugin}"]
+        self.how, self.more = how, ["--plugin", f"mutant={plugin}"] if how in ("option", "baseline") else []
         if options.python:
             text = text.replace("plugin: ./mutant.so", f"python: ./mutant.py:Mutant, interpreter: {options.python}")
             shutil.copyfile(source, self.folder / "mutant.py")
@@ -114,14 +116,23 @@ class Setting:
             if self.device == "cpu":  # under its own name a library of the working folder would be found by others
                 shutil.copyfile(options.plugins / "python" / "libcuda.so.1", self.folder / "stub_driver.so")
         else:
-            shutil.copyfile(plugin if how == "suite" else options.plugins / "good.so", self.folder / "mutant.so")
+            shutil.copyfile(options.plugins / "good.so" if self.more else plugin, self.folder / "mutant.so")
         shutil.copyfile(options.plugins / "good.so", self.folder / "good.so")
         (self.folder / "suite.yaml").write_text(text)
         self.reports = options.reports
 
+    def record_baseline(self, *arguments):
+        """The run that comes before the one that is checked, where there is one."""
+        if self.how not in ("baseline", "again"):
+            return
+        replaced, self.more = self.more, []
+        self.run(*arguments, "--update-baseline")
+        self.more = replaced
+
     def run(self, *arguments):
         seconds = MOST_SECONDS[self.device]
         environment = {key: value for key, value in os.environ.items() if key not in ("GITHUB_ACTIONS", "FORCE_COLOR", "ATTN_REGRESS_DB")}
+        environment["ATTN_TEST_FOLDER"] = str(self.folder)  # for what a backend leaves to its next process
         command = [self.program, *arguments, "--device", self.device, *self.more]
         start = time.monotonic()
         try:
@@ -209,7 +220,9 @@ def run_group(options, source, key, expects):
             setting = Setting(options, folder, source, suite, how)
             reports = [word for pair in options.reports.items() for word in pair]
             patience = PATIENCE[options.device]["timed_out" in str(expects)]
-            done = setting.run("run", "suite.yaml", "--db", "history.db", "--timeout", patience, "--prepare-timeout", patience, "--gates", gates, *reports)
+            words = ["run", "suite.yaml", "--db", "history.db", "--timeout", patience, "--prepare-timeout", patience, "--gates", gates]
+            setting.record_baseline(*words)
+            done = setting.run(*words, *reports)
             if not (setting.folder / "out.json").exists():
                 raise Fault(f"no JSON was written (exit code {done.returncode}): {setting.said[-2000:]}")
             document = json.loads((setting.folder / "out.json").read_text())

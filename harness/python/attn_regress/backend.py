@@ -136,7 +136,10 @@ class Backend:
             given = {name: tensor.contents for name in INPUTS + ("o",) + GRADIENTS if (tensor := getattr(tensors.contents, name))}
             t = SimpleNamespace(**{name: self._arrays.view(given[name]) if name in given else None for name in INPUTS})
             outputs = {name: self._arrays.Output(name, tensor) for name, tensor in given.items() if name not in INPUTS}
-            session = Session(self._load()().prepare(p, t), getattr(problem.contents, "pass"), outputs)
+            backend = self._load()()
+            self._note_memory()
+            session = Session(backend.prepare(p, t), getattr(problem.contents, "pass"), outputs)
+            self._note_memory()
             gc.collect()
             gc.freeze()  # what lives now needs no look in every collection
             self._count += 1
@@ -165,11 +168,14 @@ class Backend:
     def _rest(self, _):
         try:
             gc.collect()  # it is switched off inside calls, whose time it would be in
-            memory = self._arrays.memory()
-            if memory:
-                self._engine.attn_note_memory(*memory)
+            self._note_memory()
         except BaseException as error:
             print_traceback(error)
+
+    def _note_memory(self):
+        memory = self._arrays.memory()
+        if memory:
+            self._engine.attn_note_memory(*memory)
 
     def _close(self, state):
         try:

@@ -47,6 +47,7 @@ def begin(device, stream):
         return
     if device.device_id not in _streams:
         _streams[device.device_id] = torch.cuda.ExternalStream(stream, device=torch.device("cuda", device.device_id))
+    torch.cuda.init()  # so that its allocator can be asked before `prepare`
     torch.cuda.set_device(device.device_id)
     torch.cuda.set_stream(_streams[device.device_id])
 

@@ -5,6 +5,7 @@
 # expect: suite=dead_rows status=ok
 # expect: suite=rows_and_pages status=ok
 # expect: suite=backward status=ok
+# expect: suite=prepare_slope gates=numerics,memory status=ok seconds=60
 # expect: suite=dtypes case=":fp(32|16)/" status=ok
 # expect: suite=dtypes case=":(bf16|fp8)" status=unsupported reason="^NumPy has no (bf16|8-bit floating point)$" exit=0
 # edges: nothing

@@ -11,6 +11,7 @@
 // expect: suite=time gates=numerics,kernels,copies,latency,memory status=ok check="times['instrument'] == 'cupti' and 0 < times['device_ns'] <= times['span_ns'] + 5000 and times['host_ns'] > 0 and times['plan_ns'] > 0"
 // expect: suite=masks backend=naive status=ok gates=numerics,kernels,memory check="row['memory']['peak_bytes'] >= row['memory']['workspace_bytes'] >= 256 * 256 * 4"
 // list: mutant
+// expect: suite=prepare_slope gates=numerics,memory status=ok check="row['memory']['prepare_source'] == 'cupti' and row['memory']['prepare_peak_bytes'] < 1 << 20"
 #include "good.cuh"
 
 struct Mutant : attn::Good {

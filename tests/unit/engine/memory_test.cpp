@@ -4,7 +4,9 @@
 
 #include <fcntl.h>
 
+#include <atomic>
 #include <random>
+#include <string>
 
 #include "abi/attn_kernel.hpp"
 #include "base/child_process.hpp"
@@ -219,6 +221,34 @@ TEST(Memory, OfMoreBytesThan64BitsCountIsUnsupported) {
   pages.page_size = kLargest;
   EXPECT_GT(Calls::bytes_needed(pages, 0), 1e18);
   EXPECT_EQ(asked(device, pages).status, Status::unsupported);
+}
+
+// --- What opening a backend takes ---
+
+// Holds so much while it opens, every page of it touched, and no more of it afterwards.
+struct Hoards : Idle {
+  static inline std::size_t bytes = 0;
+  Hoards(const attn_problem& problem, const attn_tensors& tensors, const attn_device_facts& facts, const Options& options) : Idle(problem, tensors, facts, options) {
+    const std::string held(bytes, 'x');
+    seen += held.back();
+  }
+  static inline std::atomic<int> seen;
+};
+
+std::int64_t taken_by_opening(std::size_t bytes) {
+  Hoards::bytes = bytes;
+  HostDevice device;
+  const Case c = shaped(1, 1, 1, 4, 4, 8);
+  const Calls calls(device, *detail::backend_list<Hoards>()->backends[0], c, make_problem(c, case_id(c), 1), {}, 1, 0);
+  EXPECT_EQ(calls.open_peak().source, "resident");
+  return calls.open_peak().bytes.value_or(-1);
+}
+
+// Also where malloc could give what it has in store: that would be resident already.
+TEST(Memory, OfOpeningIsItsMostThoughNothingIsKept) {
+  constexpr std::int64_t kMiB = 1 << 20;
+  for (const std::int64_t wanted : {64 * kMiB, 16 * kMiB, 16 * kMiB, std::int64_t{1}})
+    EXPECT_NEAR(static_cast<double>(taken_by_opening(static_cast<std::size_t>(wanted))), static_cast<double>(wanted), static_cast<double>(kMiB));
 }
 
 }  // namespace

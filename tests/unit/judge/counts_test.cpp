@@ -255,35 +255,6 @@ TEST(Expectations, AGemmOfUnknownKindIsNoProof) {
   EXPECT_THAT(s.verdict().not_judged, Contains("expected no gemm.fp32_simt: not counted"));
 }
 
-TEST(Memory, AboveTheBaselineFails) {
-  Scene s;
-  s.now.memory.peak_bytes = 2100;
-  EXPECT_EQ(s.verdict().reason, "peak_bytes 2100, baseline 2000 (+100 B)");
-  s.input.gates.memory_floor_bytes = 100;
-  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
-  s.input.gates.memory_floor_bytes = 0;
-  s.input.gates.memory_tolerate = 0.05;
-  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
-  s.now.memory.peak_bytes = 1000;
-  EXPECT_EQ(s.verdict().outcome, Outcome::improved);
-}
-
-TEST(Memory, GrowthFailsByItself) {
-  Scene s;
-  s.no_baseline();
-  s.now.memory.growth_bytes = 4096;
-  EXPECT_EQ(s.verdict().reason, "memory grows by 4096 B in every call");
-  EXPECT_EQ(s.verdict().outcome, Outcome::regressed);
-}
-
-TEST(Memory, OfTwoSourcesIsNotCompared) {
-  Scene s;
-  s.now.memory.source = "torch";
-  s.now.memory.peak_bytes = 99999;
-  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
-  EXPECT_THAT(s.verdict().not_judged, Contains("memory: counted by torch, in the baseline by workspace"));
-}
-
 TEST(Cause, NamesWhatChangedSinceTheBaseline) {
   Scene s;
   s.baseline.switches["OMP_NUM_THREADS"] = "2";

@@ -82,5 +82,38 @@ TEST(MemorySlope, WhatCannotBeComparedIsSaidAndNamed) {
   EXPECT_EQ(off.verdict().outcome, Outcome::no_baseline);
 }
 
+// The opening of a row of 512 tokens, and of one of 128.
+struct OpeningGrowth : Growth {
+  OpeningGrowth(std::int64_t smaller_peak, std::int64_t peak, const std::string& source = "allocator") : Growth(1000, 1000) {
+    large.input.expectations[0].memory_slope->of = PeakOf::prepare;
+    for (const auto& [scene, bytes] : {std::pair{&small, smaller_peak}, std::pair{&large, peak}}) {
+      scene->now.memory.prepare_peak_bytes = bytes;
+      scene->now.memory.prepare_source = source;
+    }
+  }
+};
+
+TEST(MemorySlope, OfPrepareIsThatOfOpening) {
+  const Verdict verdict = OpeningGrowth(1000, 16000).verdict();
+  EXPECT_EQ(verdict.reason, "prepare_peak_bytes 1000 at seq 128, 16000 at 512: it grows with seq to the power 2.00, expected at most 1.1");
+  ASSERT_EQ(verdict.findings.size(), 1u);
+  EXPECT_EQ(verdict.findings[0].metric, "prepare_peak_bytes");
+  OpeningGrowth unmeasured(1000, 16000);
+  unmeasured.small.now.memory.prepare_peak_bytes.reset();
+  EXPECT_THAT(unmeasured.verdict().not_judged, Contains("memory_slope: " + id_of(128) + " has no prepare_peak_bytes"));
+  OpeningGrowth sources(1000, 16000);
+  sources.small.now.memory.prepare_source = "cupti";
+  EXPECT_THAT(sources.verdict().not_judged, Contains("memory_slope: counted by allocator, in " + id_of(128) + " by cupti"));
+}
+
+TEST(MemorySlope, WhatTakesNothingDoesNotGrow) {
+  constexpr std::int64_t kMiB = 1 << 20;
+  EXPECT_EQ(OpeningGrowth(0, 0).verdict().outcome, Outcome::no_baseline);
+  EXPECT_EQ(OpeningGrowth(0, 512).verdict().outcome, Outcome::no_baseline) << "one block of an allocator";
+  EXPECT_EQ(OpeningGrowth(0, 1 << 20).verdict().outcome, Outcome::regressed);
+  EXPECT_EQ(OpeningGrowth(4096, 2 * kMiB, "resident").verdict().outcome, Outcome::no_baseline) << "less than the kernel's books tell apart";
+  EXPECT_EQ(OpeningGrowth(4096, 16 * kMiB, "resident").verdict().outcome, Outcome::regressed);
+}
+
 }  // namespace
 }  // namespace attn

@@ -70,7 +70,7 @@ Row sample_row(std::int64_t index, std::int64_t kernels) {
   m.blocks = {{Instrument::reported, 10, 1e6, 5000, 4000, 300, 2100, 2000, 1.01},
               {Instrument::reported, 12, 2e6, 5100, 4100, 310, std::nullopt, 2200, std::nullopt}};
   m.numerics = {0.5, 0.25, 0.125, 1.0, 0.75, 16, "equals the reference with softcap ignored"};
-  m.memory = {4096, 8192, 0, "harness"};
+  m.memory = {4096, 8192, 0, "harness", 16384, "resident"};
 
   row.verdict.outcome = Outcome::regressed;
   row.verdict.reason = "+1 copy";

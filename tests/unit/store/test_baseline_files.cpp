@@ -12,6 +12,7 @@
 namespace attn {
 namespace {
 
+using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -25,15 +26,6 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 std::vector<Baseline> three() { return {test::sample_baseline(2), test::sample_baseline(0), test::sample_baseline(1)}; }
-
-std::string error_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(BaselineFiles, GiveBackWhatWasSaved) {
   test::Folder folder;

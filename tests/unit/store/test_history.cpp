@@ -11,6 +11,7 @@
 namespace attn {
 namespace {
 
+using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -24,15 +25,6 @@ void store_run(History& history, const RunResult& run) {
 }
 
 std::string text_of(const Measurement& measurement) { return dump_line(to_json(measurement)); }
-
-std::string error_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::int64_t count(const std::filesystem::path& file, const std::string& table) {
   return std::get<std::int64_t>(query(file, "SELECT count(*) FROM " + table).rows.at(0).at(0));
@@ -164,23 +156,36 @@ TEST(History, KeepsBothSidesOfAComparisonAndTakesThemForNoNewestRun) {
   EXPECT_FALSE(runs[1].comparison);
 }
 
-TEST(History, BringsAFileOfTheSecondSchemaUpToDate) {
+// A file as the program of that schema left it, with views of its own time.
+class OldFile : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(OldFile, IsBroughtUpToDate) {
   test::Folder folder;
   {
     Database old((folder / "h.db").string(), OpenMode::create);
-    for (const char* step : {kMigrations[0], kMigrations[1]}) old.exec(step);
-    old.exec("PRAGMA application_id = 0x6174746E");
-    old.set_user_version(2);
+    for (std::size_t step = 0; step < GetParam(); ++step) old.exec(kMigrations[step]);
+    for (const View& view : kViews) old.exec(fmt::format("CREATE VIEW {} AS SELECT run_id AS of_its_time FROM measurements", view.name));
+    old.set_application_id(kApplicationId);
+    old.set_user_version(static_cast<std::int32_t>(GetParam()));
     old.exec("INSERT INTO runs (run_id, started_at, command) VALUES ('old', '2026-01-01T00:00:00Z', '[]')");
-    old.exec("INSERT INTO measurements (run_id, trial, suite, case_id, backend, device, status, cache, control, rows_checked) "
-             "VALUES ('old', 0, 'llama', 'c', 'naive', 'cpu', 'ok', 'cold', 0, 0)");
+    old.exec("INSERT INTO measurements (run_id, trial, suite, case_id, backend, device, status, cache, control, rows_checked, kernels_low, kernels_high) "
+             "VALUES ('old', 0, 'llama', 'c', 'naive', 'cpu', 'ok', 'cold', 0, 0, 5, 5)");
   }
   History history(folder / "h.db");
   EXPECT_EQ(history.latest_run_id("llama"), "old");
-  EXPECT_FALSE(history.load("old").comparison);
-  EXPECT_FALSE(history.load("old").rows.at(0).trial.side);
-  EXPECT_THAT(query(folder / "h.db", "SELECT run_id FROM v_latest").rows, SizeIs(1));
+  const RunResult old = history.load("old");
+  EXPECT_FALSE(old.comparison);
+  ASSERT_THAT(old.rows, SizeIs(1));
+  EXPECT_FALSE(old.rows[0].trial.side);
+  EXPECT_EQ(old.rows[0].measurement.counts.kernels, (CountRange{5, 5}));
+  store_run(history, test::sample_run("new", "2026-02-01T00:00:00Z"));
+  History fresh(folder / "fresh.db");
+  const auto shape = [](const std::filesystem::path& file) { return query(file, "SELECT m.name, c.name, c.type FROM sqlite_schema m, pragma_table_info(m.name) c ORDER BY 1, 2").rows; };
+  EXPECT_EQ(shape(folder / "h.db"), shape(folder / "fresh.db"));
+  EXPECT_THAT(query(folder / "h.db", "SELECT run_id FROM v_latest WHERE run_id = 'old'").rows, SizeIs(1));
+  EXPECT_THAT(query(folder / "h.db", "SELECT run_id FROM v_series WHERE run_id = 'old' AND metric = 'kernels'").rows, SizeIs(1));
 }
+INSTANTIATE_TEST_SUITE_P(OfEverySchema, OldFile, testing::Range(std::size_t{1}, kMigrations.size()));
 
 TEST(History, StoresEqualEnvironmentsOnce) {
   test::Folder folder;

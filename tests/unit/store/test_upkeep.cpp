@@ -9,6 +9,7 @@
 namespace attn {
 namespace {
 
+using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -31,15 +32,6 @@ std::string content(History& history, const std::string& run_id) {
   for (const Environment& environment : run.environments) text += dump_line(to_json(environment));
   for (const Row& row : run.rows) text += dump_line(to_json(row.measurement)) + dump_line(to_json(row.verdict)) + row.reproduce;
   return text;
-}
-
-std::string error_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 void expect_sound(const std::filesystem::path& file) {

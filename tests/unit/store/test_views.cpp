@@ -39,7 +39,7 @@ TEST_F(Views, HaveTheDocumentedColumnsInOrder) {
   EXPECT_EQ(columns("v_latest"),
             "suite case_id backend device platform run_id started_at status reason kernel_path kernels copies copy_bytes memsets device_ns span_ns host_ns plan_ns "
             "first_ns second_ns workspace_bytes peak_bytes max_abs_error rel_error instrument cache verdict verdict_reason "
-            "launches synchronisations allocations frees capturable sm_clock_mhz throttle");
+            "launches synchronisations allocations frees capturable sm_clock_mhz throttle prepare_peak_bytes");
   EXPECT_EQ(columns("v_series"), "suite case_id backend device platform metric unit instrument run_id started_at commit_id value low high");
   EXPECT_EQ(columns("v_kernels"), "run_id suite case_id backend device ordinal kind class name bytes count device_ns gemm_kind side");
   EXPECT_THAT(columns("v_regressions"), testing::StartsWith("suite case_id backend device platform run_id started_at metric ratio low high threshold cause verdict message"));
@@ -66,7 +66,8 @@ TEST_F(Views, SeriesHaveARowForEveryKnownMetric) {
                           ElementsAre(text("kernels"), text("count"), text("reported"), whole(6), whole(5), whole(6)),
                           ElementsAre(text("max_abs_error"), text("1"), null, 0.5, 0.5, 0.5), ElementsAre(text("memsets"), text("count"), text("reported"), whole(2), whole(2), whole(2)),
                           ElementsAre(text("peak_bytes"), text("bytes"), null, whole(8192), whole(8192), whole(8192)),
-                          ElementsAre(text("plan_ns"), text("ns"), text("clock"), 1.5e6, 1e6, 2e6), ElementsAre(text("rel_error"), text("1"), null, 0.125, 0.125, 0.125),
+                          ElementsAre(text("plan_ns"), text("ns"), text("clock"), 1.5e6, 1e6, 2e6),
+                          ElementsAre(text("prepare_peak_bytes"), text("bytes"), null, whole(16384), whole(16384), whole(16384)), ElementsAre(text("rel_error"), text("1"), null, 0.125, 0.125, 0.125),
                           ElementsAre(text("second_ns"), text("ns"), text("clock"), 4050.0, 4000.0, 4100.0),
                           ElementsAre(text("span_ns"), text("ns"), text("clock"), 2100.0, 2100.0, 2100.0),
                           ElementsAre(text("workspace_bytes"), text("bytes"), null, whole(4096), whole(4096), whole(4096))));

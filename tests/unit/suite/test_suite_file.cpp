@@ -158,10 +158,13 @@ TEST(Expectations, FollowMemoryAlongASize) {
   ASSERT_TRUE(suite.expectations[0].memory_slope);
   EXPECT_EQ(suite.expectations[0].memory_slope->over, SizeAxis::seq);
   EXPECT_EQ(suite.expectations[0].memory_slope->at_most, 1.1);
+  EXPECT_EQ(suite.expectations[0].memory_slope->of, PeakOf::call);
+  EXPECT_EQ(with_lengths("[64, 128]", "expect: [{memory_slope: {of: prepare, over: seq, at_most: 1.2}}]\n").expectations[0].memory_slope->of, PeakOf::prepare);
   const auto slope = [](const std::string& fields) { return message_with_lengths("[64, 128]", "expect: [{memory_slope: {" + fields + "}}]\n"); };
   EXPECT_EQ(slope("over: seqq, at_most: 1"), "s.yaml:11:32: over: found \"seqq\"; allowed are: batch, heads, seq, seq_q, seq_kv, head_dim; did you mean seq?");
   EXPECT_THAT(slope("over: seq"), HasSubstr("at_most"));
-  EXPECT_THAT(slope("over: seq, at_most: 1, per: 2"), HasSubstr("unknown key \"per\" in memory_slope; allowed are: over, at_most"));
+  EXPECT_THAT(slope("of: open, over: seq, at_most: 1"), HasSubstr("of: found \"open\"; allowed are: call, prepare"));
+  EXPECT_THAT(slope("over: seq, at_most: 1, per: 2"), HasSubstr("unknown key \"per\" in memory_slope; allowed are: of, over, at_most"));
   EXPECT_EQ(slope("over: seq, at_most: -1"), "s.yaml:11:46: at_most: found \"-1\"; wanted is a power of seq such as 1.1");
   EXPECT_THAT(slope("over: seq, at_most: linear"), HasSubstr("s.yaml:11:46: at_most: "));
 }
