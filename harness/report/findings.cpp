@@ -15,13 +15,14 @@ namespace {
 
 constexpr std::size_t kOutputLines = 5, kGroups = 20;
 
-std::string line_of(const Row& row, const Finding& finding) {
+// `told`: the cause that the line before gave; findings of one row mostly share theirs.
+std::string line_of(const Row& row, const Finding& finding, const std::string& told) {
   // Most messages begin with the metric that they speak of.
   std::string spelled = finding.metric;
   std::ranges::replace(spelled, '_', ' ');
   const bool named = finding.message.starts_with(finding.metric) || finding.message.starts_with(spelled);
   std::string text = "    " + (named ? "" : printable(finding.metric) + ": ") + printable(finding.message);
-  if (!finding.cause.empty()) text += "; possible cause: " + printable(finding.cause);
+  if (!finding.cause.empty() && finding.cause != told) text += "; possible cause: " + printable(finding.cause);
   if (finding.line > 0) text += " (" + printable(place_text(row.trial, finding.line)) + ")";
   return text + "\n";
 }
@@ -37,7 +38,11 @@ std::string block(const Row& row, std::size_t same, const TableOptions& options)
   const std::string place = place_text(row.trial);
   std::string text = fmt::format("{}  {}  {}{}\n", paint(word(outcome), tone_of(outcome), options.color), printable(row.measurement.backend) + side_text(row.trial),
                                  printable(row.measurement.case_id), place.empty() ? "" : "  (" + printable(place) + ")");
-  for (const Finding& finding : row.verdict.findings) text += line_of(row, finding);
+  std::string cause;
+  for (const Finding& finding : row.verdict.findings) {
+    text += line_of(row, finding, cause);
+    if (!finding.cause.empty()) cause = finding.cause;
+  }
   if (row.verdict.findings.empty()) {
     const std::string& reason = row.verdict.reason.empty() ? row.measurement.reason : row.verdict.reason;
     if (!reason.empty()) text += fmt::format("    {}\n", printable(reason));

@@ -51,6 +51,18 @@ TEST(Table, GroupsBackendsUnderTheirCase) {
   EXPECT_EQ(text.find(sample::kPrefill), text.rfind(sample::kPrefill));
 }
 
+TEST(Table, SaysACauseThatFindingsOfARowShareOnce) {
+  Row one = row("naive", Outcome::regressed);
+  Finding copies, kernels, slower = latency(1.1);
+  copies.metric = "copies", copies.message = "copies 1, baseline 0";
+  kernels.metric = "kernels", kernels.message = "kernels 6, baseline 5";
+  copies.cause = kernels.cause = "torch 2.10 -> 2.11";
+  slower.cause = "driver 580 -> 590";
+  one.verdict.findings = {copies, kernels, slower};
+  const std::string text = table(run({one}), {});
+  EXPECT_THAT(text, AllOf(HasSubstr("copies 1, baseline 0; possible cause: torch 2.10 -> 2.11\n"), HasSubstr("kernels 6, baseline 5\n"), HasSubstr("possible cause: driver 580 -> 590")));
+}
+
 TEST(Table, EndsEveryFailingBlockWithItsCommandTheWorstFirst) {
   Row slow = row("slow", Outcome::regressed), slower = row("slower", Outcome::regressed), wrong = row("bad", Outcome::wrong, Status::wrong);
   slow.verdict.findings = {latency(1.1)};
