@@ -24,6 +24,7 @@ cases:
   - {name: alibi, seq: 512, dtype: bf16, alibi: {slopes: default}}
   - {name: masked, seq: 512, dtype: bf16, mask: {tensor: random, shape: [B, 1, Sq, Skv], dtype: bool}}
   - {name: padded, seq: 256, dtype: bf16, mask: none, lengths: {q: [256, 100], kv: [256, 100]}}
+  - {name: empty, seq: 64, dtype: bf16, mask: none, lengths: {q: [64, 0], kv: [64, 0]}, pass: [forward, backward]}
   - {name: odd, seq: 511, head_dim: 60, dtype: bf16}
   - {name: large, seq: 256, head_dim: 256, dtype: bf16}
   - {name: dropout, seq: 512, dtype: bf16, dropout: 0.125, pass: [forward, backward]}
