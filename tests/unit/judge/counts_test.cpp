@@ -261,7 +261,7 @@ TEST(Cause, NamesWhatChangedSinceTheBaseline) {
   s.baseline.libraries["torch"] = {"2.10.0", ""};
   s.environment.libraries["torch"] = {"2.11.0", ""};
   s.calls(scene::with_copy());
-  EXPECT_EQ(s.verdict().findings[0].cause, "torch 2.10.0 -> 2.11.0, OMP_NUM_THREADS 2 -> unset");
+  EXPECT_EQ(s.verdict().findings[0].cause, "OMP_NUM_THREADS 2 -> unset, torch 2.10.0 -> 2.11.0");
 }
 
 TEST(Cause, IsAPathOnlyWhenNothingElseIsKnown) {

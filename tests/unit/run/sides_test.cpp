@@ -77,7 +77,7 @@ TEST(SideDifference, NamesVersionsBuildsAndSwitches) {
   a.libraries[kBackendLibrary] = {"libold.so 12ab", "/x/libold.so"};
   b.libraries[kBackendLibrary] = {"libnew.so 34cd", "/x/libnew.so"};
   b.switches["FLAG"] = "1";
-  EXPECT_EQ(side_difference(a, b), "backend libold.so 12ab -> libnew.so 34cd, FLAG unset -> 1");
+  EXPECT_EQ(side_difference(a, b), "FLAG unset -> 1, backend libold.so 12ab -> libnew.so 34cd");
   b = a;
   b.libraries[kBackendLibrary].path = "/y/libold.so";  // the same file elsewhere
   EXPECT_EQ(side_difference(a, b), "");
