@@ -245,9 +245,11 @@ def python_users_file(card):
 def python_shipped_suite(card):
     """suites/pytorch.yaml: which way PyTorch takes by itself."""
     need_torch()
-    code, document, _, seconds = card.measure("pytorch", ["pytorch"], *PYTHON, seconds=300)
+    code, document, _, seconds = card.measure("pytorch", ["pytorch"], *PYTHON, "--gates", EXACT + ",memory", seconds=300)
     told(card, "pytorch", document)
     expect(code == 0, first_fault(document))
+    code, document, _, _ = card.measure("pytorch-ratios", ["pytorch"], *PYTHON, "--filter", "^plain.*q2048", seconds=300)
+    expect(code == 0, f"time ratios: {first_fault(document)}")
     return f"{seconds:.0f} s: {sum(row['status'] == 'ok' for row in rows(document))} rows right"
 
 
