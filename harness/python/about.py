@@ -1,10 +1,12 @@
 """Says in a line what Python backends would find in an interpreter: `INTERPRETER about.py`. Exit code 3: not what they need."""
 
 import importlib
+import os
 import platform
 import sys
 
-from attn_regress.arrays import LIBRARIES, OLDEST, mend
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # which Python does not do by itself where PYTHONSAFEPATH is set
+from attn_regress.arrays import LIBRARIES, OLDEST, mend  # noqa: E402
 
 
 LACKING = 3  # no code that an interpreter ends with by itself

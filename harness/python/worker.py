@@ -10,6 +10,7 @@ import fcntl
 import functools
 import gc
 import glob
+import importlib.machinery
 import importlib.util
 import json
 import os
@@ -19,12 +20,16 @@ import sys
 import traceback
 import warnings
 
-from attn_regress import abi
-from attn_regress.arrays import OLDEST, mend
-from attn_regress.errors import told
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)  # which Python does not do by itself where PYTHONSAFEPATH is set
+from attn_regress import abi  # noqa: E402
+from attn_regress.arrays import OLDEST, mend  # noqa: E402
+from attn_regress.errors import Lacking, told  # noqa: E402
+
+sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]  # the user's modules may be called as ours are
 
 REQUESTS, RECORDS = 3, 4
-RENEWED = 2  # of attn_worker
+RENEWED, RENEWED_BYTE = 2, b"r"  # of attn_worker, and what the copy says so with
 PR_SET_PDEATHSIG = 1
 
 
@@ -37,16 +42,36 @@ def moved_away(descriptor):
     return moved
 
 
+class SourceLoader(importlib.machinery.SourceFileLoader):
+    """Compiles what stands in the file now: a cache in __pycache__ is told from it by whole seconds and the size alone, and would be left in the user's folder."""
+
+    def get_code(self, name):
+        path = self.get_filename(name)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def load_class(file, name):
     """The class `name` of a file of the user's, whose folder may hold further modules. Neither they nor the file take the place of installed ones."""
-    sys.path.append(os.path.dirname(file))
-    spec = importlib.util.spec_from_file_location("attn_user_" + os.path.splitext(os.path.basename(file))[0], file)
+    folder = os.path.dirname(file)
+    sys.path.append(folder)
+    sys.path_importer_cache[folder] = importlib.machinery.FileFinder(
+        folder, (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES), (SourceLoader, importlib.machinery.SOURCE_SUFFIXES))
+    module_name = "attn_user_" + os.path.splitext(os.path.basename(file))[0]
+    spec = importlib.util.spec_from_file_location(module_name, file, loader=SourceLoader(module_name, file))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     if not hasattr(module, name):
         raise AttributeError(f"{os.path.basename(file)} defines no {name}")
     return getattr(module, name)
+
+
+def lacks_a_library(error, file):
+    """Whether an exception while loading says what the interpreter has not, rather than what is wrong with the user's files."""
+    if isinstance(error, (Lacking, ModuleNotFoundError)):
+        return True
+    path = getattr(error, "path", None)  # of the module that has no such name
+    return isinstance(error, ImportError) and bool(path) and not os.path.abspath(path).startswith(os.path.dirname(file) + os.sep)
 
 
 def shipped_class(module):
@@ -94,10 +119,12 @@ def backends_of(place, name, engine):
     if name:
         class_ = load_class(place, name)
         arrays = library_of(getattr(class_, "arrays", None))
-        devices = getattr(class_, "devices", arrays.DEVICES)
-        if isinstance(devices, str) or not devices or not set(devices) <= set(arrays.DEVICES):
+        devices, lse = getattr(class_, "devices", arrays.DEVICES), getattr(class_, "lse", False)
+        if not isinstance(devices, (list, tuple, set)) or not devices or any(device not in arrays.DEVICES for device in devices):
             raise ValueError(f"devices is {devices!r}; wanted is a list of: {', '.join(arrays.DEVICES)}")
-        return [Backend(name, lambda: class_, place, arrays, devices, engine, getattr(class_, "lse", False))]
+        if not isinstance(lse, bool):
+            raise ValueError(f"lse is {lse!r}; wanted is True or False")
+        return [Backend(name, lambda: class_, place, arrays, list(dict.fromkeys(devices)), engine, lse)]
     arrays = library_of("torch")
     found = []
     for file in sorted(glob.glob(os.path.join(place, "**", "*.py"), recursive=True)):
@@ -160,23 +187,33 @@ def why_no_fork():
 
 
 def in_a_copy():
-    """Returns in a copy of this process, which has only the imports behind it, as often as the parent wants one. Ends as the last copy ends."""
+    """Returns in a copy of this process, which has only the imports behind it, as often as the parent wants one. Ends as the last copy ends. The result: where a copy
+    that is to be renewed writes a byte, because the user's code may end with any code; None where this process is no copy."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a file that ignores it would leave nothing to wait for
     while True:
         why = why_no_fork()
         if why:
             print(f"attn-regress: {why} after the imports: every block of calls starts the interpreter anew", file=sys.stderr, flush=True)
-            return
+            return None
+        said, say = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         copy = fork()
         if copy == 0:
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            return
+            os.close(said)
+            return say
+        os.close(say)
         _, status = os.waitpid(copy, 0)
         code = os.waitstatus_to_exitcode(status)
+        try:
+            renewed = code == RENEWED and os.read(said, 1) == RENEWED_BYTE
+        except BlockingIOError:  # a child of the copy's holds the other end
+            renewed = False
+        os.close(said)
         if code < 0:
             if code != -signal.SIGKILL:
                 signal.signal(-code, signal.SIG_DFL)
             os.kill(os.getpid(), -code)
-        if code != RENEWED:
+        if not renewed:
             os._exit(code)
 
 
@@ -195,14 +232,14 @@ def main():
     file = os.path.abspath(options.backend)
     try:
         if sys.version_info < OLDEST:
-            raise ImportError(f"{sys.executable} is Python {sys.version.split()[0]}; {'.'.join(map(str, OLDEST))} or newer is needed: {mend()}")
+            raise Lacking(f"{sys.executable} is Python {sys.version.split()[0]}; {'.'.join(map(str, OLDEST))} or newer is needed: {mend()}")
         engine = open_engine(options.engine)
         backends = backends_of(file, options.name, engine)
         if has_cuda_context():
             raise RuntimeError("the file uses the GPU while it is imported, before the worker has chosen one: make tensors and ask for devices in prepare")
     except BaseException as error:
         traceback.print_exc()
-        status = "unsupported" if isinstance(error, ImportError) else "failed"  # what this interpreter lacks, or what is wrong with the file
+        status = "unsupported" if lacks_a_library(error, file) else "failed"
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         advice = f"; {sys.executable} has no {missing}: {mend(missing)}" if missing else ""
         record = {"record": "measurement", "status": status, "reason": f"cannot load the backend: {told(error, file)}{advice}".encode("utf-8", "replace").decode()}
@@ -212,10 +249,12 @@ def main():
         note_libraries(engine)
     except Exception:  # what is not known of a library is no reason to measure nothing
         traceback.print_exc()
-    in_a_copy()
+    say = in_a_copy()
     gc.disable()  # from here on it runs between calls only
     code = engine.attn_worker(ctypes.byref(list_of(backends)), requests, records)
     if code == RENEWED:  # exit handlers may take their time, and the next one waits
+        if say is not None:
+            os.write(say, RENEWED_BYTE)
         os._exit(code)
     return code
 

@@ -17,6 +17,8 @@ import importlib
 import importlib.util
 import sys
 
+from .errors import Lacking
+
 OLDEST = (3, 9)  # Python
 LIBRARIES = ("torch", "numpy")
 
@@ -35,4 +37,4 @@ def library_of(wanted=None):
         spec = importlib.util.find_spec(name)
         if spec and spec.origin:  # a mere folder of that name has none
             return importlib.import_module(f".{name}_arrays", __package__)
-    raise ImportError(f"{sys.executable} has no {wanted or ' and no '.join(LIBRARIES)}: {mend(wanted or 'one')}")
+    raise Lacking(f"{sys.executable} has no {wanted or ' and no '.join(LIBRARIES)}: {mend(wanted or 'one')}")

@@ -12,6 +12,7 @@ from .problem import problem_of
 
 INPUTS = ("q", "k", "v", "mask", "alibi", "lengths_q", "lengths_kv", "starts_q", "starts_kv", "page_table", "dout")
 GRADIENTS = ("dq", "dk", "dv")
+_copy_text = ctypes.memmove  # as it is before the user's code may replace it
 
 
 def print_traceback(error):
@@ -102,11 +103,12 @@ class Backend:
 
     def _refused(self, error, why, session=None):
         """The status of an exception, and its text where the harness reads it. Raises nothing, whatever the exception does when it is looked at."""
-        status = abi.UNSUPPORTED if isinstance(error, Unsupported) else abi.FAILED
+        calls = session.calls if session else 0
+        # What a backend cannot do it knows before a call went well.
+        status = abi.UNSUPPORTED if isinstance(error, Unsupported) and not calls else abi.FAILED
         try:
             if self._arrays.is_out_of_memory(error):
                 # Too large from the start is a limit, the backend's or the machine's, which the engine decides; later on it is a fault.
-                calls = session.calls if session else 0
                 status = abi.FAILED if calls else abi.UNSUPPORTED
                 if not calls:
                     self._engine.attn_note_out_of_memory(self._arrays.wanted_bytes(error))
@@ -117,8 +119,11 @@ class Backend:
             status, text = abi.FAILED, f"an exception of type {type(error).__name__} that cannot be printed"
         if status == abi.FAILED:
             print_traceback(error)
-        data = text.encode("utf-8", "replace")[:why.contents.size - 1] + b"\0"
-        ctypes.memmove(why.contents.data, data, len(data))
+        try:
+            data = str.encode(str.__str__(text), "utf-8", "replace")[:why.contents.size - 1] + b"\0"  # `text` may be of a class of the user's
+            _copy_text(why.contents.data, data, len(data))
+        except BaseException:
+            status = abi.FAILED
         return status
 
     def _supports(self, _, problem, device, support, why):

@@ -8,6 +8,10 @@ class Unsupported(Exception):
     """The backend cannot do this: a row of its own status, no failure. `supports` returns the reason, `prepare` may raise this."""
 
 
+class Lacking(ImportError):
+    """The interpreter is not what is needed: it lacks a library, or it or the library is too old."""
+
+
 def told(error, file):
     """An exception in a line, with the place in the user's file where it passed last."""
     text = " ".join("".join(traceback.format_exception_only(type(error), error)).split())

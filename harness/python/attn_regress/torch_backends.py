@@ -5,12 +5,12 @@ import warnings
 
 import torch
 
-from .errors import Unsupported
+from .errors import Lacking, Unsupported
 from .torch_arrays import is_out_of_memory
 
 OLDEST_TORCH = (2, 5)  # which knows `enable_gqa` and cuDNN's way
 if tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2]) < OLDEST_TORCH:
-    raise ImportError(f"torch {torch.__version__} is too old for the backends that come with attn-regress; {'.'.join(map(str, OLDEST_TORCH))} or newer is needed", name="torch")
+    raise Lacking(f"torch {torch.__version__} is too old for the backends that come with attn-regress; {'.'.join(map(str, OLDEST_TORCH))} or newer is needed", name="torch")
 
 # What any function over a matrix of scores, or with a mask of them, can do.
 MASKED = frozenset({"fp32", "fp16", "bf16", "gqa", "head_dim_v", "causal", "top_left", "bottom_right", "window", "scale", "bool mask", "additive mask", "lengths",
