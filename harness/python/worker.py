@@ -38,12 +38,14 @@ def moved_away(descriptor):
 
 
 def load_class(file, name):
-    """The class `name` of a file of the user's, whose folder may hold further modules."""
-    sys.path.insert(0, os.path.dirname(file))
-    spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(file))[0], file)
+    """The class `name` of a file of the user's, whose folder may hold further modules. Neither they nor the file take the place of installed ones."""
+    sys.path.append(os.path.dirname(file))
+    spec = importlib.util.spec_from_file_location("attn_user_" + os.path.splitext(os.path.basename(file))[0], file)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
+    if not hasattr(module, name):
+        raise AttributeError(f"{os.path.basename(file)} defines no {name}")
     return getattr(module, name)
 
 
@@ -52,7 +54,8 @@ def shipped_class(module):
     try:
         return importlib.import_module("attn_regress.backends." + module).Attention
     except ImportError as error:
-        raise Unsupported(f"{sys.executable}: {error}: {mend(error.name)}") from error
+        lacking = error.name if isinstance(error, ModuleNotFoundError) else f"a newer {(error.name or 'library').partition('.')[0]}"
+        raise Unsupported(f"{sys.executable}: {error}: {mend(lacking)}") from error
 
 
 def open_engine(path):
@@ -94,7 +97,7 @@ def backends_of(place, name, engine):
         devices = getattr(class_, "devices", arrays.DEVICES)
         if isinstance(devices, str) or not devices or not set(devices) <= set(arrays.DEVICES):
             raise ValueError(f"devices is {devices!r}; wanted is a list of: {', '.join(arrays.DEVICES)}")
-        return [Backend(name, lambda: class_, place, arrays, devices, engine)]
+        return [Backend(name, lambda: class_, place, arrays, devices, engine, getattr(class_, "lse", False))]
     arrays = library_of("torch")
     found = []
     for file in sorted(glob.glob(os.path.join(place, "**", "*.py"), recursive=True)):
@@ -116,9 +119,9 @@ def note_libraries(engine):
             version, spec = importlib.metadata.version(name), importlib.util.find_spec(name)
         except (ImportError, ValueError):
             continue
-        engine.attn_note_library(name.encode(), version.encode(), str(spec and spec.origin).encode())
+        engine.attn_note_library(name.encode(), str(version or "").encode(), str(spec and spec.origin or "").encode())
     with open("/proc/self/maps") as maps:
-        cudnn = sorted({line.split()[-1] for line in maps if "/libcudnn.so" in line})
+        cudnn = sorted({line.rstrip("\n").split(maxsplit=5)[5] for line in maps if "/libcudnn.so" in line})
     if cudnn:  # as loaded: one on LD_LIBRARY_PATH may stand before the wheel's
         ask = ctypes.CDLL(cudnn[0]).cudnnGetVersion
         ask.restype = ctypes.c_size_t
@@ -202,10 +205,13 @@ def main():
         status = "unsupported" if isinstance(error, ImportError) else "failed"  # what this interpreter lacks, or what is wrong with the file
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         advice = f"; {sys.executable} has no {missing}: {mend(missing)}" if missing else ""
-        record = {"record": "measurement", "status": status, "reason": f"cannot load the backend: {told(error, file)}{advice}"}
+        record = {"record": "measurement", "status": status, "reason": f"cannot load the backend: {told(error, file)}{advice}".encode("utf-8", "replace").decode()}
         os.write(records, json.dumps(record).encode() + b"\n")
         return 0
-    note_libraries(engine)
+    try:
+        note_libraries(engine)
+    except Exception:  # what is not known of a library is no reason to measure nothing
+        traceback.print_exc()
     in_a_copy()
     gc.disable()  # from here on it runs between calls only
     code = engine.attn_worker(ctypes.byref(list_of(backends)), requests, records)

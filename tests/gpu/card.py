@@ -30,6 +30,7 @@ class Card:
         self.tree, self.out = tree, out
         self.program = tree / "bin" / "attn-regress"
         self.plugins = tree / "lib" / "attn-regress"
+        self.article = None  # what the step `python` measured
 
     def shell(self, name, command, seconds=300, **more):
         environment = {**os.environ, **more.pop("environment", {})}

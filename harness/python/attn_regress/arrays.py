@@ -3,7 +3,7 @@
 numpy_arrays and torch_arrays have:
 
     VERSION, DEVICES        of the library; kinds of device that its arrays may lie on
-    OUT_OF_MEMORY           exceptions that say so
+    is_out_of_memory(error) whether it says that memory ran out
     wanted_bytes(error)     bytes that the backend wanted in all when such a one came, as far as is known; 0 = not known
     lacks(device_type)      why this copy of the library cannot use such a device; None when it can
     begin(device, stream)   makes the harness's device and stream the library's current ones; of attn_device_facts
@@ -32,6 +32,7 @@ def library_of(wanted=None):
     if wanted is not None and wanted not in LIBRARIES:
         raise ValueError(f"arrays is {wanted!r}; allowed are: {', '.join(LIBRARIES)}")
     for name in [wanted] if wanted else LIBRARIES:
-        if importlib.util.find_spec(name):
+        spec = importlib.util.find_spec(name)
+        if spec and spec.origin:  # a mere folder of that name has none
             return importlib.import_module(f".{name}_arrays", __package__)
     raise ImportError(f"{sys.executable} has no {wanted or ' and no '.join(LIBRARIES)}: {mend(wanted or 'one')}")

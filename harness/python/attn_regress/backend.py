@@ -21,6 +21,13 @@ def print_traceback(error):
         pass  # the user's code may have closed or replaced it
 
 
+class Unseen:
+    """An output that a case has no place for."""
+
+    def give(self, array):
+        pass
+
+
 class Part:
     """A function of a backend's, the outputs that it gives, and what it returned last, which lives until its next call."""
 
@@ -30,9 +37,10 @@ class Part:
     def settle(self):
         """Points the harness's outputs at what the function returned."""
         named = self._named()
+        if named.keys() != self._outputs.keys():
+            lse = "; of `lse` the class says `lse = True`" if "lse" in named.keys() - self._outputs.keys() else ""
+            raise ValueError(f"the call returned {', '.join(map(str, named)) or 'an empty dict'}; wanted are {', '.join(self._outputs)}{lse}")
         for name, output in self._outputs.items():
-            if name not in named:
-                raise ValueError(f"the call returned no {name}; wanted are {', '.join(self._outputs)}")
             output.give(named[name])
 
     def _named(self):
@@ -55,11 +63,10 @@ class Session:
             raise TypeError(f"prepare returned {type(prepared).__name__}; wanted is a function, or {{'forward': function, 'backward': function}}")
         if pass_ == abi.BACKWARD and not apart:
             raise Unsupported("a backward pass alone needs {'forward': function, 'backward': function} of prepare")
-        if pass_ == abi.FORWARD:
-            names = [("o",)]
-        else:
-            names = [("o",), GRADIENTS] if apart else [("o",) + GRADIENTS]
-        parts = [Part(function, {name: outputs[name] for name in given}) for function, given in zip(functions, names)]
+        given = [outputs]
+        if apart:
+            given = [{name: output for name, output in outputs.items() if (name in GRADIENTS) == gradients} for gradients in (False, True)]
+        parts = [Part(function, those) for function, those in zip(functions, given) if those]
         self._of_call = {abi.CALL_ALL: parts, abi.CALL_FORWARD: parts[:1], abi.CALL_BACKWARD: parts[1:]} if pass_ == abi.BACKWARD else None
         self._called = parts
         self.calls = 0  # that went well
@@ -80,21 +87,24 @@ class Session:
 class Backend:
     """A Python class under the name that the harness knows it by: a table for each kind of device that it is for."""
 
-    def __init__(self, name, load, file, arrays, devices, engine):
-        """`load` gives the class, which `file` defines; it is first called when a question comes that only the class can answer."""
+    def __init__(self, name, load, file, arrays, devices, engine, lse=False):
+        """`load` gives the class, which `file` defines; it is first called when a question comes that only the class can answer.
+        `lse`: it returns a log-sum-exp too."""
         self._load, self._file, self._arrays, self._engine = load, file, arrays, engine
         self._sessions, self._count = {}, 0
         # A Python class says in `supports` what it cannot do: the bits promise everything but a log-sum-exp.
+        can = abi.CAN_LSE - 1 | (abi.CAN_LSE if lse else 0)
+        self._outputs = ("o", "lse") + GRADIENTS if lse else ("o",) + GRADIENTS
         functions = (abi.Supports(self._supports), abi.Open(self._open), abi.Run(self._run), abi.Close(self._close))
         between = (abi.Rest(self._rest), abi.Settle(self._settle))
-        self.tables = [abi.attn_backend(ctypes.sizeof(abi.attn_backend), abi.DEVICES[device], name.encode(), arrays.VERSION.encode(), abi.CAN_LSE - 1,
+        self.tables = [abi.attn_backend(ctypes.sizeof(abi.attn_backend), abi.DEVICES[device], name.encode(), arrays.VERSION.encode(), can,
                                         abi.FLAG_OWNS_OUTPUT, None, *functions, 0, None, *between) for device in devices]
 
     def _refused(self, error, why, session=None):
         """The status of an exception, and its text where the harness reads it. Raises nothing, whatever the exception does when it is looked at."""
         status = abi.UNSUPPORTED if isinstance(error, Unsupported) else abi.FAILED
         try:
-            if isinstance(error, self._arrays.OUT_OF_MEMORY):
+            if self._arrays.is_out_of_memory(error):
                 # Too large from the start is a limit, the backend's or the machine's, which the engine decides; later on it is a fault.
                 calls = session.calls if session else 0
                 status = abi.FAILED if calls else abi.UNSUPPORTED
@@ -133,9 +143,10 @@ class Backend:
             table = options.contents
             chosen = {table.keys[i].decode(): table.values[i].decode() for i in range(table.count)}
             p = problem_of(problem.contents, device.contents, chosen)
-            given = {name: tensor.contents for name in INPUTS + ("o",) + GRADIENTS if (tensor := getattr(tensors.contents, name))}
+            given = {name: tensor.contents for name in INPUTS + self._outputs if (tensor := getattr(tensors.contents, name))}
             t = SimpleNamespace(**{name: self._arrays.view(given[name]) if name in given else None for name in INPUTS})
-            outputs = {name: self._arrays.Output(name, tensor) for name, tensor in given.items() if name not in INPUTS}
+            outputs = {name: self._arrays.Output(name, given[name]) if name in given else Unseen() for name in self._outputs
+                       if name in given or name == "lse"}
             backend = self._load()()
             self._note_memory()
             session = Session(backend.prepare(p, t), getattr(problem.contents, "pass"), outputs)

@@ -9,10 +9,12 @@ from .errors import Unsupported
 
 VERSION = "numpy " + numpy.__version__
 DEVICES = ("cpu",)
-OUT_OF_MEMORY = (MemoryError,)
-
 # By DLPack's code and bits.
 _DTYPES = {(0, 32): numpy.int32, (1, 8): numpy.uint8, (2, 16): numpy.float16, (2, 32): numpy.float32, (6, 8): numpy.bool_}
+
+
+def is_out_of_memory(error):
+    return isinstance(error, MemoryError)
 
 
 def wanted_bytes(error):

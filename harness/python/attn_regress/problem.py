@@ -34,6 +34,7 @@ class Problem:
     dropout: float        # probability
     dropout_seed: int
     backward: bool        # gradients are asked for
+    backward_alone: bool  # ... again and again of one forward pass
     deterministic: bool
     device: str           # cpu cuda:0
     options: dict = field(default_factory=dict)  # of the suite's entry; empty in `supports`
@@ -48,5 +49,6 @@ def problem_of(asked, facts, options):
         layout=abi.LAYOUTS[asked.layout], mask=abi.MASK_KINDS[asked.mask_kind], causal=abi.MASK_KINDS[asked.mask_kind] == "causal",
         alignment=abi.ALIGNMENTS[asked.alignment], window_left=asked.window_left, window_right=asked.window_right, softcap=asked.softcap, scale=asked.scale,
         alibi="alibi" in needs, page_size=asked.page_size, dead_rows=abi.DEAD_ROWS[asked.dead_rows], dropout=asked.dropout,
-        dropout_seed=asked.dropout_seed, backward=getattr(asked, "pass") != abi.FORWARD, deterministic=bool(asked.deterministic),
+        dropout_seed=asked.dropout_seed, backward=getattr(asked, "pass") != abi.FORWARD, backward_alone=getattr(asked, "pass") == abi.BACKWARD,
+        deterministic=bool(asked.deterministic),
         device="cpu" if facts.device_type == abi.DEVICE_CPU else f"cuda:{facts.device_id}", options=options)

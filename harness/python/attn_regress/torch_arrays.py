@@ -12,7 +12,8 @@ from .errors import Unsupported
 
 VERSION = "torch " + torch.__version__
 DEVICES = ("cpu", "cuda")
-OUT_OF_MEMORY = (torch.cuda.OutOfMemoryError, MemoryError)
+# Its allocator for the CPU, libraries and compilers have no exception of their own for it.
+_OUT_OF_MEMORY = re.compile(r"can't allocate memory|out of memory|_ALLOC_FAILED")
 
 # By DLPack's code and bits.
 _DTYPES = {(0, 32): torch.int32, (2, 16): torch.float16, (2, 32): torch.float32, (4, 16): torch.bfloat16, (6, 8): torch.bool}
@@ -27,6 +28,10 @@ _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p
 # Never freed: torch reads a tensor's deleter when the last tensor that shares its memory dies, whenever that is.
 _managed = []
 _streams = {}  # torch's name for the harness's stream, by device; made once
+
+
+def is_out_of_memory(error):
+    return isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or isinstance(error, RuntimeError) and bool(_OUT_OF_MEMORY.search(str(error)))
 
 
 def wanted_bytes(error):

@@ -6,13 +6,22 @@ import warnings
 import torch
 
 from .errors import Unsupported
+from .torch_arrays import is_out_of_memory
+
+OLDEST_TORCH = (2, 5)  # which knows `enable_gqa` and cuDNN's way
+if tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2]) < OLDEST_TORCH:
+    raise ImportError(f"torch {torch.__version__} is too old for the backends that come with attn-regress; {'.'.join(map(str, OLDEST_TORCH))} or newer is needed", name="torch")
 
 # What any function over a matrix of scores, or with a mask of them, can do.
 MASKED = frozenset({"fp32", "fp16", "bf16", "gqa", "head_dim_v", "causal", "top_left", "bottom_right", "window", "scale", "bool mask", "additive mask", "lengths",
                     "backward", "deterministic", "strides"})
-# How torch says that something cannot be done, where it has no exception of its own for it.
-_REFUSALS = re.compile(r"No available kernel|Invalid backend|No viable backend|does not have a deterministic implementation|cuDNN Frontend error|No valid execution plans|not support|is not deterministic because",
-                       re.IGNORECASE)
+# How each way of scaled_dot_product_attention is let and kept from being taken.
+_WAYS = {"flash": torch.backends.cuda.enable_flash_sdp, "efficient": torch.backends.cuda.enable_mem_efficient_sdp, "math": torch.backends.cuda.enable_math_sdp,
+         "cudnn": torch.backends.cuda.enable_cudnn_sdp}
+# How torch and flash_attn say that something cannot be done, where they have no exception of their own for it.
+_REFUSALS = re.compile("No available kernel|Invalid backend|No viable backend|does not have a deterministic implementation|cuDNN Frontend error|"
+                       "No valid execution plans|not support|only supports?|is not deterministic because", re.IGNORECASE)
+_DEVICE_FAULT = "CUDA error"  # what the device found wrong while it worked is no refusal, whatever its words
 
 
 def lacks(p, can):
@@ -55,20 +64,25 @@ def _lengths(p, t, which):
     return lengths[:, None, None, None]
 
 
-def calls(p, t, forward, compiles=False, may_refuse=True, explain=None):
-    """What `prepare` returns: `forward(q, k, v)`, and its gradients apart where they are asked for. What compiles on its first call makes it here, where that
-    counts as preparing. `may_refuse`: what torch cannot do is unsupported; else it has failed. `explain(q, k, v)`: torch's reasons why it cannot."""
-    torch.use_deterministic_algorithms(p.deterministic)
+def calls(p, t, forward, way=None, compiles=False, may_refuse=True, explain=None):
+    """What `prepare` returns: `forward(q, k, v)`, and its gradients apart where they are asked for. `way`: the one that scaled_dot_product_attention may take; None =
+    all. What compiles on its first call makes it here, where that counts as preparing. `may_refuse`: what torch cannot do is unsupported; else it has failed.
+    `explain(q, k, v)`: torch's reasons why it cannot."""
+    # Of the process, whatever the backend before left: a context around every call would be in its time.
+    for name, enable in _WAYS.items():
+        enable(way in (None, name))
+    if torch.are_deterministic_algorithms_enabled() != p.deterministic:  # the call itself imports a compiler
+        torch.use_deterministic_algorithms(p.deterministic)
     guarded = _Refusing if may_refuse else (lambda function, _=None: function)
     forward = guarded(_seeded(p, t, forward) if p.dropout else forward, explain)
-    made = _with_gradients(t, forward, guarded) if p.backward else lambda: forward(t.q, t.k, t.v)
+    made = _with_gradients(p, t, forward, guarded) if p.backward else lambda: forward(t.q, t.k, t.v)
     if compiles:
         for call in made.values() if p.backward else [made]:
             call()
     return made
 
 
-def _with_gradients(t, forward, guarded):
+def _with_gradients(p, t, forward, guarded):
     inputs = [x.detach().requires_grad_() for x in (t.q, t.k, t.v)]
     kept = []  # the output with its graph
 
@@ -77,8 +91,12 @@ def _with_gradients(t, forward, guarded):
         kept.append(forward(*inputs))
         return kept[0].detach()
 
-    gradients = guarded(lambda: torch.autograd.grad(kept[0], inputs, t.dout, retain_graph=True))  # a backward pass alone is called again and again
-    return {"forward": with_graph, "backward": gradients}
+    def gradients():
+        if p.backward_alone:
+            return torch.autograd.grad(kept[0], inputs, t.dout, retain_graph=True)
+        return torch.autograd.grad(kept.pop(), inputs, t.dout)  # as in training: what was saved is given back on the way
+
+    return {"forward": with_graph, "backward": guarded(gradients)}
 
 
 def _seeded(p, t, forward):
@@ -106,10 +124,8 @@ class _Refusing:
             warnings.simplefilter("always")
             try:
                 result = self._function(*arguments)
-            except torch.cuda.OutOfMemoryError:
-                raise
             except (RuntimeError, NotImplementedError) as error:
-                if not _REFUSALS.search(str(error)):
+                if is_out_of_memory(error) or str(error).startswith(_DEVICE_FAULT) or not _REFUSALS.search(str(error)):
                     raise
                 more = self._explain(*arguments) if self._explain else []
                 raise Unsupported(_reasons([str(each.message) for each in said] + more + [str(error)])) from None

@@ -10,11 +10,9 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from .torch_backends import MASKED, calls, hidden_keys, lacks
 
-# How each is let and kept from being taken, and asked why it cannot be (it warns of each reason, past Python's warnings; the math path always can).
-WAYS = {"flash": (torch.backends.cuda.enable_flash_sdp, torch.backends.cuda.can_use_flash_attention),
-        "efficient": (torch.backends.cuda.enable_mem_efficient_sdp, torch.backends.cuda.can_use_efficient_attention),
-        "math": (torch.backends.cuda.enable_math_sdp, None),
-        "cudnn": (torch.backends.cuda.enable_cudnn_sdp, torch.backends.cuda.can_use_cudnn_attention)}
+# How each is asked why it cannot be taken (it warns of each reason, past Python's warnings; the math path always can).
+QUESTIONS = {"flash": torch.backends.cuda.can_use_flash_attention, "efficient": torch.backends.cuda.can_use_efficient_attention,
+             "cudnn": torch.backends.cuda.can_use_cudnn_attention}
 
 
 def _warned(question):
@@ -33,15 +31,13 @@ def _warned(question):
 
 
 class Sdpa:
-    way = None  # a word of WAYS; None = torch chooses
+    way = None  # flash, efficient, math, cudnn; None = torch chooses
     can = MASKED | {"dropout", "dead_rows zero"}
 
     def supports(self, p):
         return lacks(p, self.can)
 
     def prepare(self, p, t):
-        for way, (enable, _) in WAYS.items():  # until the next prepare: a context around every call would be in its time
-            enable(self.way in (None, way))
         # is_causal is anchored top left.
         diagonal = p.causal and p.window_left < 0 and p.window_right < 0 and "lengths" not in p.needs and (p.seq_q == p.seq_kv or p.alignment == "top_left")
         hidden = None if diagonal else hidden_keys(p, t)
@@ -58,10 +54,9 @@ class Sdpa:
             return scaled_dot_product_attention(q, k, v, mask(), **more)
 
         def explain(q, k, v):
-            _, can_use = WAYS[self.way]
-            if not can_use or not q.is_cuda:
+            if self.way not in QUESTIONS or not q.is_cuda:
                 return []
             params = torch.backends.cuda.SDPAParams(q, k, v, mask(), p.dropout, diagonal, more["enable_gqa"])
-            return _warned(lambda: can_use(params, debug=True))
+            return _warned(lambda: QUESTIONS[self.way](params, debug=True))
 
-        return calls(p, t, forward, may_refuse=self.way is not None, explain=explain)  # what it chose itself must work
+        return calls(p, t, forward, way=self.way, may_refuse=self.way is not None, explain=explain)  # what it chose itself must work

@@ -266,6 +266,17 @@ TEST(Latency, APlanMadeInEveryCallIsSuspected) {
   EXPECT_THAT(s.verdict().reason, testing::Not(HasSubstr("a plan")));
 }
 
+// On a GPU the first call also loads code, and hides that it plans as every call does.
+TEST(Latency, AHostThatIsBusyWhileTheDeviceIsIdleIsToldOf) {
+  Scene s(DeviceType::cuda);
+  for (Block& block : s.now.blocks) block.host_ns = *block.device_ns * 0.2;
+  s.keep();
+  for (Block& block : s.now.blocks) block.host_ns = *block.device_ns * 20, block.first_ns = *block.device_ns * 100;
+  EXPECT_THAT(s.verdict().reason, HasSubstr("of it: a plan, a compilation or a wait in every call"));
+  for (Block& block : s.now.blocks) block.host_ns = *block.device_ns * 5;
+  EXPECT_THAT(s.verdict().reason, testing::Not(HasSubstr("a plan")));
+}
+
 TEST(Latency, TheSpanCanBeTheMetric) {
   Scene s;
   for (Block& block : s.now.blocks) block.span_ns = 2e6 + *block.device_ns / 100;
