@@ -27,9 +27,10 @@ std::string line_of(const Row& row, const Finding& finding, const std::string& t
   return text + "\n";
 }
 
-// What rows that could not be measured have in common when nothing else is to be said of them; else empty.
+// What rows that could not be measured have in common when nothing else is to be said of them, what was printed included; else empty.
 std::string shared_fault(const Row& row) {
-  return row.verdict.outcome == Outcome::cannot_measure && row.verdict.findings.size() <= 1 && row.measurement.output.empty() ? row.measurement.reason : "";
+  const Measurement& m = row.measurement;
+  return row.verdict.outcome == Outcome::cannot_measure && row.verdict.findings.size() <= 1 && !m.reason.empty() ? m.reason + "\n" + m.output : "";
 }
 
 // `same`: more rows of which the block is true.

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "run/worker_pool.hpp"
@@ -100,6 +102,7 @@ PluginFacts describe(WorkerPool& workers, const BackendCode& code, const std::st
     if (facts.fault && facts.fault->status == Status::crashed && !code.interpreter.empty()) facts.fault->reason += fmt::format(" by the interpreter {}", code.interpreter);
     facts.environment = worker->facts().environment;
     facts.backends = worker->facts().backends;
+    facts.loading_output = worker->loading_output();
     workers.give_back(code, std::move(worker));
   } catch (const Error& error) {
     if (code.interpreter.empty()) throw;
@@ -111,6 +114,14 @@ PluginFacts describe(WorkerPool& workers, const BackendCode& code, const std::st
 }
 
 }  // namespace
+
+std::string loaded_anew_line(const std::string& loading_output) {
+  constexpr std::string_view kSpeaker = "attn-regress: ", kSaid = "starts the interpreter anew";
+  std::istringstream lines(loading_output);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(kSpeaker) && line.ends_with(kSaid)) return line.substr(kSpeaker.size());
+  return "";
+}
 
 PluginFacts describe_plugin(WorkerPool& workers, const BackendCode& code, std::chrono::nanoseconds patience) { return describe(workers, code, "cpu", patience); }
 PluginFacts describe_device(const Installation& installation, const std::string& device, std::chrono::nanoseconds patience, const std::atomic<bool>& interrupted) {

@@ -58,7 +58,11 @@ struct PluginFacts {
   Environment environment;
   std::vector<BackendFacts> backends;
   std::optional<MeasurementRecord> fault;
+  std::string loading_output;  // the tail of what it printed meanwhile; hostile text
 };
+
+// The line in which a Python worker says why it cannot keep its code loaded, without its name; empty when it does not say so.
+std::string loaded_anew_line(const std::string& loading_output);
 
 // Loads `code` in a worker process and asks what it holds, without touching a GPU.
 PluginFacts describe_plugin(WorkerPool& workers, const BackendCode& code, std::chrono::nanoseconds patience);

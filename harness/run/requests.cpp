@@ -1,6 +1,11 @@
 #include "run/requests.hpp"
 
 namespace attn {
+namespace {
+
+constexpr std::int64_t kCallsForMemory = 14;  // with the first two calls 16 samples: fewer rise by chance
+
+}  // namespace
 
 Request support_request(const Trial& trial, const std::string& backend) {
   Request request;
@@ -21,10 +26,11 @@ std::vector<Request> requests_for(const Trial& trial, const std::string& backend
   request.seed = seed;
   request.control = measurement.control;
   request.timing = latency || memory;
-  if (!latency) request.timing_ns = 0;
   request.numerics = whole && gates.contains(Gate::numerics);
   if (measurement.device == DeviceType::cpu) {
     request.accounting = whole && (latency || counts);
+    if (memory && whole) request.min_calls = kCallsForMemory;
+    if (!latency && !memory) request.timing_ns = 0;
     return {request};
   }
   std::vector<Request> requests;

@@ -208,8 +208,12 @@ class Run {
           fault = worker->fault();
         }
         TrialAnswer answer;
-        if (fault) answer.record = *fault;
-        else answer = worker->run(requests[round], [&](Phase phase) { observer_.trial_started(job->trial, phase); });
+        if (fault) {
+          answer.record = *fault;
+          answer.output = worker ? worker->loading_output() : side.resolver.facts(code).loading_output;
+        } else {
+          answer = worker->run(requests[round], [&](Phase phase) { observer_.trial_started(job->trial, phase); });
+        }
         if (interrupted_ && answer.record.status != Status::ok) return;
         if (!job->too_costly.empty()) {
           const TrialSupport support = support_of(answer.record, job->too_costly);
@@ -405,7 +409,19 @@ class Run {
     }
     std::move(controls.begin(), controls.end(), std::back_inserter(result.rows));
     warn_unmatched(result);
+    warn_loaded_anew(result);
     result.exit = interrupted_ ? ExitCode::interrupted : run_exit_code(outcomes, options_.require_baseline || compares());
+  }
+
+  // Of code that every block loads anew, which costs time: once, in the words of its worker.
+  void warn_loaded_anew(RunResult& result) const {
+    std::set<BackendCode> told{{}};  // a row without code has nothing to load
+    for (const Job& job : jobs_) {
+      const BackendCode& code = job.backend.code;
+      if (!told.insert(code).second) continue;
+      if (const std::string line = loaded_anew_line(job.side->resolver.facts(code).loading_output); !line.empty())
+        result.warnings.push_back(fmt::format("{}{}{}: {}", code.file, code.python_class.empty() ? "" : ":", code.python_class, line));
+    }
   }
 
   bool measures(DeviceType device) const {

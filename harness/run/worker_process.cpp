@@ -14,6 +14,11 @@ using Clock = ChildProcess::Clock;
 constexpr std::size_t kKeptOutput = 2048;
 constexpr auto kGrace = 2s;  // from the end of the records to the end of the process
 
+std::string tail(std::string text) {
+  if (text.size() > kKeptOutput) text.erase(0, text.size() - kKeptOutput);
+  return text;
+}
+
 std::string seconds_text(std::chrono::nanoseconds time) { return fmt::format("{:g} s", std::chrono::duration<double>(time).count()); }
 
 }  // namespace
@@ -21,13 +26,15 @@ std::string seconds_text(std::chrono::nanoseconds time) { return fmt::format("{:
 Worker::Worker(const WorkerCommand& command, const std::string& device, const Deadlines& deadlines, const std::atomic<bool>& interrupted)
     : deadlines_(deadlines), interrupted_(interrupted), child_(command.words, command.variables) {
   open(device);
+  loading_output_ = tail(child_.take_output());
+  if (!loading_output_.empty() && loading_output_.back() != '\n') loading_output_ += '\n';
 }
 
 void Worker::renew() { child_.send(R"({"renew":true})"); }
 
+// Whatever is printed meanwhile comes from the process that ends: the next one is a copy of what the constructor saw loaded.
 bool Worker::reopen(const std::string& device, const Deadlines& deadlines) {
   deadlines_ = deadlines;
-  child_.take_output();
   open(device);
   if (!fault_ || fault_->status != Status::crashed) return true;
   fault_.reset();
@@ -131,10 +138,7 @@ TrialAnswer Worker::run(const Request& request, const std::function<void(Phase)>
       break;
     }
   }
-  if (answer.record.status != Status::ok) {
-    answer.output = child_.take_output();
-    if (answer.output.size() > kKeptOutput) answer.output.erase(0, answer.output.size() - kKeptOutput);
-  }
+  if (answer.record.status != Status::ok) answer.output = loading_output_ + tail(child_.take_output());
   return answer;
 }
 

@@ -22,7 +22,7 @@ struct Deadlines {
 struct TrialAnswer {
   MeasurementRecord record;
   std::vector<Block> blocks;
-  std::string output;  // the tail of what was printed; only when the trial did not end well
+  std::string output;  // the tail of what was printed while loading, and of what the trial printed; only when it did not end well
 };
 
 class Worker {
@@ -38,6 +38,8 @@ class Worker {
   // Set when the worker came to nothing: it died, hung or spoke nonsense before its first record. The record's status says which.
   const std::optional<MeasurementRecord>& fault() const { return fault_; }
   const EnvironmentRecord& facts() const { return facts_; }
+  // The tail of what was printed while the code was loaded, ended by a line end; hostile text.
+  const std::string& loading_output() const { return loading_output_; }
   bool alive() const { return alive_; }
 
   // Runs one request; `started` hears of each phase. A worker that dies, hangs or speaks nonsense gives crashed, timed_out or failed and is dead afterwards.
@@ -53,6 +55,7 @@ class Worker {
   const std::atomic<bool>& interrupted_;
   ChildProcess child_;
   EnvironmentRecord facts_;
+  std::string loading_output_;
   std::optional<MeasurementRecord> fault_;
   bool alive_ = true;
 };

@@ -14,6 +14,7 @@ What must come of a backend stands in its own first lines, one `// expect:` (in 
     verdict=A|B       its verdict; default the status, and for ok: pass or no_baseline
     reason=REGEX      found in the row's reason
     verdict_reason=REGEX, output=REGEX    found in the verdict's reason, in what the backend printed
+    warning=REGEX     found in just one of the run's warnings
     check=EXPRESSION  Python, true of `row` (the row of --json) and `times` (its times)
     exit=A|B          exit code; default what DESIGN's table says of the status
     gates=A,B         --gates; default the exact ones, which need no time
@@ -48,7 +49,7 @@ import xml.etree.ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXACT_GATES = "numerics,kernels,copies,kernel_path"
-KEYS = {"suite", "backend", "case", "status", "verdict", "reason", "verdict_reason", "output", "check", "exit", "gates", "seconds", "how"}
+KEYS = {"suite", "backend", "case", "status", "verdict", "reason", "verdict_reason", "output", "warning", "check", "exit", "gates", "seconds", "how"}
 EXIT_SKIPPED = 77
 # --timeout of every run, and of one in which it must run out: short, but a busy machine is slow, and a GPU has to be woken first.
 PATIENCE = {"cpu": ("20s", "2s"), "cuda": ("60s", "12s")}
@@ -204,6 +205,8 @@ def check_expectation(expect, document, code, took, seconds):
         raise Fault(f"exit code {code}; expected was {codes}")
     if took > float(expect.get("seconds", seconds)):
         raise Fault(f"took {took:.1f} s")
+    if "warning" in expect and sum(bool(re.search(expect["warning"], warning)) for warning in document["warnings"]) != 1:
+        raise Fault(f"not one of the warnings is like {expect['warning']!r}, or more than one: {document['warnings']}")
     rows = [row for row in document["rows"] if row["backend"] == expect.get("backend", "mutant") and re.search(expect.get("case", ""), row["case_id"])]
     if not rows:
         raise Fault("no such row")

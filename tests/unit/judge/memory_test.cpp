@@ -31,6 +31,14 @@ TEST(Memory, GrowthFailsByItself) {
   EXPECT_EQ(s.verdict().outcome, Outcome::regressed);
 }
 
+TEST(Memory, WhoseGrowthIsNotKnownIsNotJudgedByIt) {
+  Scene s;
+  EXPECT_THAT(s.verdict().not_judged, testing::IsEmpty());
+  s.now.memory.growth_bytes.reset();
+  EXPECT_EQ(s.verdict().outcome, Outcome::pass);
+  EXPECT_THAT(s.verdict().not_judged, Contains("growth of memory: not measured"));
+}
+
 TEST(Memory, OfTwoSourcesIsNotCompared) {
   Scene s;
   s.now.memory.source = "torch";

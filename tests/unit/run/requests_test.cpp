@@ -21,6 +21,17 @@ TEST(Requests, ACpuIsAskedOnce) {
   EXPECT_FALSE(all[0].device_time);
 }
 
+TEST(Requests, WhatCallsLeaveBehindWantsMoreOfThemOnACpu) {
+  const Request kDefault;
+  for (const std::set<Gate>& gates : {std::set{Gate::memory}, std::set{Gate::memory, Gate::latency}}) {
+    EXPECT_GE(requests(DeviceType::cpu, gates)[0].min_calls, 14);
+    EXPECT_GT(requests(DeviceType::cpu, gates)[0].timing_ns, 0);
+  }
+  EXPECT_EQ(requests(DeviceType::cpu, {Gate::latency})[0].min_calls, kDefault.min_calls);
+  EXPECT_EQ(requests(DeviceType::cpu, kAll, false)[0].min_calls, kDefault.min_calls);
+  EXPECT_EQ(requests(DeviceType::cpu, kExact)[0].timing_ns, 0);
+}
+
 TEST(Requests, AGpusHostTimesComeBeforeItsRecords) {
   const auto all = requests(DeviceType::cuda, kAll);
   ASSERT_EQ(all.size(), 2u);

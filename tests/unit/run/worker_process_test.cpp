@@ -29,9 +29,10 @@ class ScriptedWorker {
 };
 
 std::string say(const auto& record) { return "echo '" + record_line(record) + "' >&4; "; }
-std::string closing(std::int64_t trial = 7) {
+std::string closing(std::int64_t trial = 7, Status status = Status::ok) {
   MeasurementRecord record;
   record.trial = trial;
+  record.status = status;
   return say(record);
 }
 const std::string kAwait = "read request <&3; ";
@@ -70,6 +71,25 @@ TEST(Worker, NamesSignalAndPhaseOfACrashAndKeepsWhatItPrinted) {
   EXPECT_EQ(answer.record.reason, "SIGSEGV (Segmentation fault) in phase accounting");
   EXPECT_THAT(answer.output, HasSubstr("last words"));
   EXPECT_FALSE((*worker).alive());
+}
+
+TEST(Worker, KeepsWhatItPrintedWhileLoadingForEveryTrialThatDoesNotEndWell) {
+  const std::string fails = kAwait + "echo of the trial; " + closing(7, Status::failed);
+  const std::string greets = "read opening <&3; " + say(EnvironmentRecord{});
+  ScriptedWorker worker("echo of the import >&2; " + say(EnvironmentRecord{}) + fails + fails + "read renewal <&3; echo of the end; " + greets + fails, false);
+  EXPECT_EQ((*worker).loading_output(), "of the import\n");
+  EXPECT_EQ(worker.run().output, "of the import\nof the trial\n");
+  EXPECT_EQ(worker.run().output, "of the import\nof the trial\n");
+  (*worker).renew();
+  ASSERT_TRUE((*worker).reopen("cpu", {300ms, 300ms}));
+  EXPECT_EQ(worker.run().output, "of the import\nof the trial\n");
+}
+
+TEST(Worker, KeepsTheTailOfWhatItPrintedWhileLoadingAlsoWhenThatFailed) {
+  ScriptedWorker dead("yes first | head -n 5000; printf 'last words'; exit 9", false);
+  ASSERT_TRUE((*dead).fault());
+  EXPECT_THAT((*dead).loading_output(), testing::EndsWith("first\nlast words\n"));
+  EXPECT_LE((*dead).loading_output().size(), 2049u);
 }
 
 TEST(Worker, CallsASilentExitACrash) {
