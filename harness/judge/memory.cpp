@@ -47,8 +47,8 @@ void judge_memory(const JudgeInput& input, const Baseline* baseline, Verdict& ve
     finding.threshold = 0;
     verdict.findings.push_back(std::move(finding));
   }
-  if (!now.growth_bytes && now.peak_bytes) verdict.not_judged.push_back("growth of memory: not measured");
-  if (!now.peak_bytes) verdict.not_judged.push_back("memory: not measured");
+  if (!now.growth_bytes) verdict.not_judged.push_back("growth of memory: not measured");
+  if (!now.peak_bytes) verdict.not_judged.push_back("memory: peak_bytes not measured");
   else if (baseline) judge_peak(PeakOf::call, input, *baseline, verdict);
   if (now.prepare_peak_bytes && baseline) judge_peak(PeakOf::prepare, input, *baseline, verdict);
 }

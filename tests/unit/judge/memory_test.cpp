@@ -73,7 +73,17 @@ TEST(Memory, OfPrepareIsJudgedWhereThatOfACallIsNotKnown) {
   Opening more(2000, 2100);
   more.now.memory.peak_bytes.reset();
   EXPECT_EQ(more.verdict().outcome, Outcome::regressed);
-  EXPECT_THAT(more.verdict().not_judged, Contains("memory: not measured"));
+  EXPECT_THAT(more.verdict().not_judged, Contains("memory: peak_bytes not measured"));
+}
+
+TEST(Memory, NamesWhatWasNotMeasured) {
+  Scene s;
+  s.now.memory.peak_bytes.reset();
+  s.now.memory.growth_bytes = 1048592;
+  EXPECT_EQ(s.verdict().reason, "memory grows by 1048592 B in every call");
+  EXPECT_THAT(s.verdict().not_judged, testing::ElementsAre("memory: peak_bytes not measured"));
+  s.now.memory.growth_bytes.reset();
+  EXPECT_THAT(s.verdict().not_judged, testing::ElementsAre("growth of memory: not measured", "memory: peak_bytes not measured"));
 }
 
 TEST(Memory, ResidentPagesAreNotCountedOneByOne) {
