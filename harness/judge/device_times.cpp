@@ -32,8 +32,10 @@ Interval device_ratio(const Measurement& here, const std::vector<double>& other,
   for (const Block& block : here.blocks)
     if (block.device_ns) step = instrument_step(block.instrument);
   const std::vector<double> now = device_times(here);
-  return widened(ratio_interval(now, other, confidence), median(now), median(other), step);
+  return as_told(widened(ratio_interval(now, other, confidence), median(now), median(other), step), median(now), median(other));
 }
+
+Interval as_told(const Interval& ratio, double now, double before) { return before > 0 ? Interval{now / before, ratio.low, ratio.high} : ratio; }
 
 std::string ratio_text(const Interval& ratio) {
   if (!std::isfinite(ratio.high)) return fmt::format("{:.3g}x", ratio.estimate);

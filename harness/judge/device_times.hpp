@@ -22,8 +22,12 @@ struct TimesJudgement {
 std::vector<double> device_times(const Measurement& measurement);
 // Why the times of `here` and `others` cannot be compared: not measured, or with two instruments. Empty when they can.
 std::string incomparable(const Measurement& here, const std::vector<const Measurement*>& others);
-// Of two that can be compared: the ratio of their times, widened by what the instrument cannot tell apart.
+// Of two that can be compared: the ratio of their times as it is told, the interval widened by what the instrument cannot tell apart.
 Interval device_ratio(const Measurement& here, const std::vector<double>& other, double confidence = 0.95);
+// A ratio as it is told beside the two medians, and in the column of them: their quotient, in the interval of `ratio`. Who divides what is printed must find
+// what is printed. The estimate of pairwise ratios makes more of few blocks, so a change is judged by that; for as many blocks as are measured both lie in
+// the interval.
+Interval as_told(const Interval& ratio, double now, double before);
 // "2.1x (1.9x to 2.3x)"
 std::string ratio_text(const Interval& ratio);
 

@@ -59,9 +59,9 @@ Finding latency_finding(const LatencyJudgement& judgement, const LatencyGate& ga
   finding.metric = judgement.metric;
   finding.outcome = *judgement.outcome;
   finding.message = judgement.message;
-  finding.ratio = judgement.ratio.estimate;
-  finding.low = judgement.ratio.low;
-  if (std::isfinite(judgement.ratio.high)) finding.high = judgement.ratio.high;
+  finding.ratio = judgement.told.estimate;
+  finding.low = judgement.told.low;
+  if (std::isfinite(judgement.told.high)) finding.high = judgement.told.high;
   finding.threshold = 1 + gate.tolerate;
   return finding;
 }

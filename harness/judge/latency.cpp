@@ -133,8 +133,9 @@ LatencyJudgement judge_latency(const JudgeInput& input, const LatencyGate& gate)
   const double step = std::max({input.resolution_ns, instrument_step(instrument), shown_step(sample)});
   const Interval measured = ratio_interval(sample.now, sample.before);
   const Interval ratio = result.ratio = widened(measured, now, before, step);
+  result.told = as_told(ratio, now, before);
   const double slower = 1 + gate.tolerate, middle = 1 + (gate.tolerate + gate.detect) / 2;
-  const std::string numbers = result.numbers = fmt::format("{} {} -> {}, {}", result.metric, duration_text(before), duration_text(now), ratio_text(ratio));
+  const std::string numbers = result.numbers = fmt::format("{} {} -> {}, {}", result.metric, duration_text(before), duration_text(now), ratio_text(result.told));
 
   const double least = std::max(gate.floor_ns, step);
   const std::size_t blocks = sample.now.size(), confirming = std::min(kConfirmingBlocks, input.max_blocks);

@@ -12,7 +12,8 @@ namespace attn {
 struct LatencyJudgement {
   std::string metric;                 // "device_ns"
   std::optional<Outcome> outcome;     // empty: not judged, `message` says why. Else pass, improved, undecided, environment_shift or regressed
-  Interval ratio;
+  Interval ratio;                     // what is judged
+  Interval told;                      // what is said of it, as_told(...)
   std::string message;
   std::string numbers;                // "device_ns 1.2 ms -> 1.3 ms, 1.08x (1.05x to 1.11x)"; empty: not judged
   bool open = false;                  // more blocks may settle it

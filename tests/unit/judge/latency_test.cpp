@@ -86,6 +86,38 @@ TEST(Latency, TheSlowerOperationIsNamed) {
   EXPECT_DOUBLE_EQ(*finding.threshold, 1.25);
 }
 
+TEST(Latency, TheRatioThatIsToldIsTheOneOfTheTimesBesideIt) {
+  Scene s;
+  s.input.tell_times = true;
+  s.baseline.device_ns = {1e6, 1e6, 9e6};
+  s.slower(1, 3);
+  const double now[] = {2e5, 1.6e6, 1.8e6};
+  for (std::size_t i = 0; i < 3; ++i) s.now.blocks[i].device_ns = now[i];
+  const Finding finding = s.verdict().findings[0];
+  EXPECT_DOUBLE_EQ(*finding.ratio, 1.6);
+  EXPECT_THAT(finding.message, HasSubstr("device_ns 1.00 ms -> 1.60 ms, 1.6x ("));
+}
+
+TEST(Latency, TheRatioThatIsToldLiesInItsInterval) {
+  std::mt19937_64 random(7);
+  std::lognormal_distribution<double> noise(0, 0.5);
+  Scene s;
+  s.input.tell_times = true;
+  std::size_t seen = 0;
+  for (int turn = 0; turn < 4000; ++turn) {
+    s.slower(1, 1 + random() % 5);
+    for (Block& block : s.now.blocks) block.device_ns = 1e6 * noise(random);
+    s.baseline.device_ns.assign(1 + random() % 10, 0);
+    for (double& each : s.baseline.device_ns) each = 1e6 * noise(random);
+    const Finding finding = s.verdict().findings.at(0);
+    if (!finding.high) continue;  // one against one says nothing
+    ++seen;
+    ASSERT_LE(*finding.low, *finding.ratio) << finding.message;
+    ASSERT_GE(*finding.high, *finding.ratio) << finding.message;
+  }
+  EXPECT_GT(seen, 3000u);
+}
+
 TEST(Latency, WhatWasAddedIsBlamedBeforeWhatGotSlower) {
   Scene s;
   s.input.gates.enabled.erase(Gate::copies);
