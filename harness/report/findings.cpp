@@ -27,10 +27,14 @@ std::string line_of(const Row& row, const Finding& finding, const std::string& t
   return text + "\n";
 }
 
-// What rows that could not be measured have in common when nothing else is to be said of them, what was printed included; else empty.
+// What rows that gave no result have in common when nothing else is to be said of them, what was printed included; else empty.
 std::string shared_fault(const Row& row) {
   const Measurement& m = row.measurement;
-  return row.verdict.outcome == Outcome::cannot_measure && row.verdict.findings.size() <= 1 && !m.reason.empty() ? m.reason + "\n" + m.output : "";
+  const Outcome outcome = row.verdict.outcome;
+  const bool no_result = outcome == Outcome::cannot_measure || outcome == Outcome::failed || outcome == Outcome::crashed || outcome == Outcome::timed_out;
+  const std::vector<Finding>& findings = row.verdict.findings;
+  if (!no_result || findings.size() > 1 || m.reason.empty()) return "";
+  return fmt::format("{}{}\n{}\n{}\n{}", word(outcome), side_text(row.trial), m.reason, findings.empty() ? "" : findings.front().message, m.output);
 }
 
 // `same`: more rows of which the block is true.
