@@ -52,6 +52,7 @@ struct LatencyGate {
 // The limits of one row. Bytes and counts above the baseline.
 struct Gates {
   std::set<Gate> enabled{Gate::numerics, Gate::kernels, Gate::copies, Gate::kernel_path, Gate::latency, Gate::memory};
+  std::set<Gate> switched_off;  // by the suite, of those that were asked for
   std::int64_t extra_kernels = 0;
   std::int64_t extra_copies = 0;
   std::int64_t extra_copy_bytes = 0;

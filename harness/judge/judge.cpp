@@ -118,8 +118,7 @@ void conclude(const JudgeInput& input, Verdict& verdict) {
 Verdict judge_without_times(const JudgeInput& input) {
   const Measurement& m = *input.measurement;
   Verdict verdict;
-  for (std::size_t i = 0; i < Words<Gate>::list.size(); ++i)
-    if (!input.gates.enabled.contains(static_cast<Gate>(i))) verdict.not_judged.push_back(std::string(Words<Gate>::list[i]) + ": switched off");
+  for (const Gate gate : input.gates.switched_off) verdict.not_judged.push_back(fmt::format("{}: switched off", word(gate)));
   switch (m.status) {
     case Status::ok: judge_ok(input, verdict); break;
     case Status::wrong: verdict.findings.push_back(wrong_finding(m)); break;

@@ -132,7 +132,8 @@ Gates gates_for(const RowFacts& row, const std::vector<GateRule>& rules, const s
     take(tolerate, rule.latency_tolerate);
     take(detect, rule.latency_detect);
     take(latency.floor_ns, rule.latency_floor_ns);
-    for (const Gate gate : rule.off) gates.enabled.erase(gate);
+    for (const Gate gate : rule.off)
+      if (gates.enabled.erase(gate) > 0) gates.switched_off.insert(gate);
   }
   // Who names one of the two gets the other in the usual proportion, where the default would contradict it.
   take(latency.tolerate, tolerate);

@@ -27,6 +27,10 @@ std::string line_of(const Row& row, const Finding& finding, const std::string& t
   return text + "\n";
 }
 
+bool tells(const std::vector<Finding>& findings, const std::string& what) {
+  return std::ranges::any_of(findings, [&](const Finding& finding) { return finding.message.find(what) != std::string::npos; });
+}
+
 // What rows that gave no result have in common when nothing else is to be said of them, what was printed included; else empty.
 std::string shared_fault(const Row& row) {
   const Measurement& m = row.measurement;
@@ -52,7 +56,8 @@ std::string block(const Row& row, std::size_t same, const TableOptions& options)
     const std::string& reason = row.verdict.reason.empty() ? row.measurement.reason : row.verdict.reason;
     if (!reason.empty()) text += fmt::format("    {}\n", printable(reason));
   }
-  if (!row.measurement.numerics.diagnosis.empty()) text += fmt::format("    output {}\n", printable(row.measurement.numerics.diagnosis));
+  if (const std::string& diagnosis = row.measurement.numerics.diagnosis; !diagnosis.empty() && !tells(row.verdict.findings, diagnosis))
+    text += fmt::format("    output {}\n", printable(diagnosis));
   for (const std::string& line : printable_tail(row.measurement.output, kOutputLines)) text += fmt::format("    | {}\n", line);
   if (same > 0) text += fmt::format("    the same in {} more row{}\n", same, same == 1 ? "" : "s");
   // Never cut: it is there to be copied.

@@ -51,9 +51,9 @@ void Grid::add(std::vector<GridCell> cells) {
 
 void Grid::heading(const std::string& text) { lines_.push_back({true, {{printable(text), Tone::strong}}}); }
 
-void Grid::hide_empty_columns() {
+void Grid::hide_empty_columns(std::string_view unknown) {
   for (std::size_t i = 0; i < columns_.size(); ++i)
-    hidden_[i] = std::all_of(lines_.begin(), lines_.end(), [&](const Line& line) { return line.is_heading || line.cells[i].text.empty(); });
+    hidden_[i] = std::ranges::all_of(lines_, [&](const Line& line) { return line.is_heading || line.cells[i].text.empty() || line.cells[i].text == unknown; });
 }
 
 std::size_t Grid::rows() const {

@@ -2,6 +2,7 @@
 // Rows and columns of text that fit a terminal: every table of the program is one.
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,8 +32,8 @@ class Grid {
   void add(std::vector<GridCell> cells);
   // A line of its own above the rows that follow, elided in the middle when it is too long.
   void heading(const std::string& text);
-  // A column without a single text is left out.
-  void hide_empty_columns();
+  // A column without a single text, or with none but `unknown`, is left out.
+  void hide_empty_columns(std::string_view unknown = "");
 
   // `columns` = 0: as wide as it gets. Columns that were left out are named in a last line, and what all rows share.
   std::string text(std::size_t columns, bool color) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "report/findings.hpp"
 #include "report/grid.hpp"
@@ -10,12 +11,14 @@
 #include "report/row_values.hpp"
 #include "core/units.hpp"
 
-// How to read a cell: "?" = it ran, but this could not be counted; empty = not measured.
+// How to read a cell: "?" = it ran, but this could not be counted; empty = not measured. A column of which nothing is known is left out: where that is a
+// lack, the gates not judged tell it.
 
 namespace attn {
 namespace {
 
 constexpr std::size_t kIndent = 2;
+constexpr std::string_view kUnknown = "?";
 
 std::vector<GridColumn> columns(bool compares) {
   return {{"backend", false, false, 0}, {"side", false, false, 0}, {"verdict", false, false, 0}, {"device time", true, false, 0}, {compares ? "vs a" : "vs base", true, false, 0},
@@ -23,7 +26,7 @@ std::vector<GridColumn> columns(bool compares) {
           {"max error", true, false, 2}, {"reason", false, true, 1, true}};
 }
 
-std::string count_text(const std::optional<CountRange>& count) { return count ? to_string(*count) : "?"; }
+std::string count_text(const std::optional<CountRange>& count) { return count ? to_string(*count) : std::string(kUnknown); }
 
 // A copy kernel's record tells no size, so beside one the memcpys' bytes are a lower bound.
 std::string copies_text(const Measurement& m) {
@@ -47,7 +50,7 @@ std::vector<GridCell> cells(const Row& row) {
           {host ? duration_text(*host) : "", Tone::plain},
           {ran ? count_text(m.counts.kernels) : "", Tone::plain},
           {ran ? copies_text(m) : "", Tone::plain},
-          {m.kernel_path ? std::string(word(*m.kernel_path)) : ran ? "?" : "", Tone::plain},
+          {m.kernel_path ? std::string(word(*m.kernel_path)) : std::string(ran ? kUnknown : ""), Tone::plain},
           {m.numerics.max_abs_error ? error_text(*m.numerics.max_abs_error) : "", Tone::plain},
           {row.verdict.reason.empty() ? m.reason : row.verdict.reason, Tone::dim}};
 }
@@ -74,7 +77,7 @@ std::string rows_of(const RunResult& run, bool control, const TableOptions& opti
     if (const std::string next = group_title(row, many_suites); !control && next != title) grid.heading(title = next);
     grid.add(cells(row));
   }
-  grid.hide_empty_columns();
+  grid.hide_empty_columns(kUnknown);
   return any ? grid.text(options.columns, options.color) : "";
 }
 

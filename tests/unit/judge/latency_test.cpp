@@ -265,7 +265,7 @@ TEST(Latency, IsNotJudgedWhereTheNumbersAreNotOfOneKind) {
   EXPECT_EQ(reason([](Scene& s) { s.now.blocks.clear(); }), "latency: not measured");
   EXPECT_EQ(reason([](Scene& s) { s.baseline.device_ns.clear(); }), "latency: the baseline has no device_ns");
   EXPECT_EQ(reason([](Scene& s) { s.now.control = true; }), "latency: a control row shows the machine, not a backend");
-  EXPECT_EQ(reason([](Scene& s) { s.input.gates.enabled.erase(Gate::latency); }), "latency: switched off");
+  EXPECT_EQ(reason([](Scene& s) { s.input.gates.switched_off = {Gate::latency}, s.input.gates.enabled.erase(Gate::latency); }), "latency: switched off");
 }
 
 // 1.3 ms of host work before the launch: device time flat, the call 1.7 times as long.

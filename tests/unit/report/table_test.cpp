@@ -32,7 +32,26 @@ TEST(Table, ShowsTheMedianOverBlocksAndTheChangeAgainstTheBaseline) {
 TEST(Table, ShowsAnUnknownCountAsUnknownNotAsZero) {
   Row one = row("mine", Outcome::pass);
   one.measurement.counts = {};
-  EXPECT_THAT(line_with(table(run({one}), {}), "mine "), HasSubstr("?  ?"));
+  EXPECT_THAT(line_with(table(run({one, row("naive", Outcome::pass)}), {}), "mine "), HasSubstr("?  ?"));
+}
+
+TEST(Table, LeavesOutAColumnOfWhichNoRowKnowsAnything) {
+  Row one = row("mine", Outcome::pass), two = row("yours", Outcome::pass);
+  for (Row* each : {&one, &two}) each->measurement.counts = {}, each->measurement.kernel_path.reset();
+  two.measurement.counts.copies = CountRange{0, 0};
+  EXPECT_THAT(line_with(table(run({one, two}), {}), "backend "), AllOf(Not(HasSubstr("kernels")), Not(HasSubstr("path")), HasSubstr("copies")));
+}
+
+TEST(Table, TellsADiagnosisThatAFindingHoldsOnce) {
+  Row one = row("mine", Outcome::wrong, Status::wrong);
+  one.measurement.numerics.diagnosis = "equals the reference with softcap ignored";
+  Finding finding;
+  finding.gate = Gate::numerics, finding.metric = "numerics", finding.outcome = Outcome::wrong;
+  finding.message = "wrong result: max error 0.25, allowed 1e-06";
+  one.verdict.findings = {finding};
+  EXPECT_THAT(table(run({one}, ExitCode::gate_failed), {}), HasSubstr("\n    output equals the reference with softcap ignored\n"));
+  one.verdict.findings[0].message += "; " + one.measurement.numerics.diagnosis;
+  EXPECT_THAT(table(run({one}, ExitCode::gate_failed), {}), Not(HasSubstr("output equals the reference")));
 }
 
 TEST(Table, SaysThatCopiedBytesAreALowerBoundBesideACopyKernel) {
