@@ -5,12 +5,16 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/child_process.hpp"
 #include "cli/commit.hpp"
 #include "cli/console.hpp"
 #include "cli/database_path.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommands.hpp"
 #include "core/units.hpp"
 #include "report/capabilities.hpp"
@@ -24,6 +28,7 @@ constexpr std::chrono::seconds kPatience{30};  // for a plugin to come up
 
 struct Arguments {
   std::string database;
+  std::vector<std::string> interpreters;  // none: the default one
   ColorChoice color = ColorChoice::automatic;
 };
 
@@ -52,8 +57,7 @@ Check check_database(const std::string& path) {
 constexpr int kPythonLacks = 3;  // about.py's
 
 // What Python backends would find; a machine without it measures all others.
-Check check_python(const Installation& installation) {
-  const std::string interpreter = default_interpreter();
+Check check_python(const Installation& installation, const std::string& interpreter) {
   try {
     ChildProcess child({interpreter, installation.python + "/about.py"});
     const Ending ending = child.wait(ChildProcess::Clock::now() + std::chrono::minutes(2));  // a first import of torch takes its time
@@ -62,7 +66,7 @@ Check check_python(const Installation& installation) {
     const bool good = ending.exit_code == 0, lacking = ending.exit_code == kPythonLacks;
     return {good || lacking ? said : fmt::format("{} ended with {}: {}", interpreter, ending.text(), said), good, lacking};
   } catch (const Error& error) {
-    return {std::string(error.what()) + "; VIRTUAL_ENV, or `interpreter:` of a suite's entry, names another", false, true};
+    return {std::string(error.what()) + "; --python, VIRTUAL_ENV, or `interpreter:` of a suite's entry, names another", false, true};
   }
 }
 
@@ -131,7 +135,15 @@ ExitCode examine(const Arguments& arguments) {
     state("GPU records", self_test(installation, "gpu-records", "CUPTI reports every kernel, memcpy and memset"));
     require("GPU reference", self_test(installation, "gpu-reference", "agrees with the host's"));
   }
-  state("Python", check_python(installation));
+  if (arguments.interpreters.empty()) state("Python", check_python(installation, default_interpreter()));
+  for (const std::string& interpreter : arguments.interpreters) {
+    Check check = check_python(installation, interpreter);
+    check.missing = false;  // who names one needs it
+    require("Python", check);
+  }
+  const std::set<std::string> shipped = shipped_backends(installation);
+  require("Python backends", shipped.empty() ? Check{"none in " + shipped_folder(installation), false}
+                                             : Check{fmt::format("{}; --python says whose PyTorch they run on", fmt::join(shipped, ", "))});
   state("database", check_database(database_path(arguments.database)));
   const std::string commit = current_commit();
   state("commit", {commit.empty() ? "none: no git work tree here; --commit names one" : commit});
@@ -160,6 +172,8 @@ Subcommand add_doctor(CLI::App& program) {
   CLI::App* app = program.add_subcommand("doctor", "What this machine can measure");
   auto arguments = std::make_shared<Arguments>();
   add_database(*app, arguments->database);
+  add_values(*app, "--python", arguments->interpreters, parse_text, "INTERPRETER",
+             "What Python backends find in this one, which must serve them; default $VIRTUAL_ENV/bin/python, then python3; repeatable");
   add_color(*app, arguments->color);
   return {app, [arguments] { return examine(*arguments); }};
 }
