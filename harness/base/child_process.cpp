@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <thread>
 
 #include "base/error.hpp"
@@ -67,6 +70,23 @@ std::vector<std::string> environment_with(const Variables& variables) {
   return entries;
 }
 
+// The children that are somebody's; every other one is an orphan.
+std::set<pid_t>& living() {
+  static std::set<pid_t> pids;
+  return pids;
+}
+
+std::vector<pid_t> orphans() {
+  std::vector<pid_t> found;
+  std::error_code none;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", none)) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t pid = 0; children >> pid;)
+      if (!living().contains(pid)) found.push_back(pid);
+  }
+  return found;
+}
+
 std::vector<char*> null_ended(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
@@ -89,9 +109,11 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Variab
   const std::vector<char*> argv = null_ended(command);
   std::vector<char*> entries = null_ended(environment);
   const pid_t parent = getpid();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   pid_ = fork();
   if (pid_ < 0) throw Error(fmt::format("fork: {}", strerror(errno)), Fault::internal);
   if (pid_ == 0) become(argv.data(), entries.data(), requests.read.get(), records.write.get(), output.write.get(), null.get(), failure.write.get(), parent);
+  living().insert(pid_);
   setpgid(pid_, pid_);  // both sides set it, so that kill() cannot come too early
   failure.write.reset();
   int error = 0;
@@ -183,8 +205,20 @@ Ending ChildProcess::wait(Clock::time_point deadline) {
     if (!records_ && !output_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   ::kill(-pid_, SIGKILL);  // grandchildren die with it
+  living().erase(pid_);
+  end_orphans();
   ending_ = Ending{WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
   return *ending_;
+}
+
+void ChildProcess::end_orphans() {
+  // Their own children come here in turn.
+  for (std::vector<pid_t> left = orphans(); !left.empty(); left = orphans())
+    for (const pid_t pid : left) {
+      ::kill(pid, SIGKILL);
+      while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
 }
 
 std::string ChildProcess::take_output() {

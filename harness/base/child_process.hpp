@@ -54,6 +54,9 @@ class ChildProcess {
   // Waits up to `deadline` for the child to end by itself, then kills it.
   Ending wait(Clock::time_point deadline);
 
+  // Kills what children left behind in sessions of their own, which comes to this process when their parents die: it would work beside whatever is measured next.
+  static void end_orphans();
+
   // What it printed, stdout and stderr together: the last 64 KiB. Empties the buffer.
   std::string take_output();
 

@@ -62,7 +62,8 @@ def load_class(file, name):
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     if not hasattr(module, name):
-        raise AttributeError(f"{os.path.basename(file)} defines no {name}")
+        defined = [each for each, value in vars(module).items() if isinstance(value, type) and value.__module__ == module_name]
+        raise AttributeError(f"{os.path.basename(file)} defines no {name}" + (f"; it defines: {', '.join(defined)}" if defined else ""))
     return getattr(module, name)
 
 
@@ -228,6 +229,7 @@ def main():
     parser.add_argument("--backend", required=True)
     parser.add_argument("--class", dest="name")
     options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)  # what is printed before a crash is not lost, nor printed by every copy
     requests, records = moved_away(REQUESTS), moved_away(RECORDS)
     file = os.path.abspath(options.backend)
     try:

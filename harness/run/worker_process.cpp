@@ -101,6 +101,7 @@ TrialAnswer Worker::run(const Request& request, const std::function<void(Phase)>
   TrialAnswer answer;
   answer.record.trial = request.trial;
   child_.take_output();
+  ChildProcess::end_orphans();  // of the copies before
   child_.send(dump_line(to_json(request)));
   std::string during = "before the first phase";
   std::optional<Phase> reached;

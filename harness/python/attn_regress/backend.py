@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import os
 import sys
 import traceback
 from types import SimpleNamespace
@@ -16,8 +17,12 @@ _copy_text = ctypes.memmove  # as it is before the user's code may replace it
 
 
 def print_traceback(error):
+    """From the first frame on that is not the harness's."""
     try:
-        traceback.print_exception(type(error), error, error.__traceback__, file=sys.__stderr__)
+        frames = error.__traceback__
+        while frames and os.path.dirname(frames.tb_frame.f_code.co_filename) == os.path.dirname(__file__):
+            frames = frames.tb_next
+        traceback.print_exception(type(error), error, frames, file=sys.__stderr__)
     except BaseException:
         pass  # the user's code may have closed or replaced it
 

@@ -35,6 +35,8 @@ class Sdpa:
     can = MASKED | {"dropout", "dead_rows zero"}
 
     def supports(self, p):
+        if self.way in ("efficient", "cudnn") and p.device == "cpu":
+            return "PyTorch goes this way on a GPU only"
         return lacks(p, self.can)
 
     def prepare(self, p, t):

@@ -88,6 +88,27 @@ TEST(ChildProcess, KillsTheWholeGroupAtTheDeadline) {
   EXPECT_TRUE(gone);
 }
 
+TEST(ChildProcess, NothingOutlivesItInASessionOfItsOwn) {
+  ChildProcess child({"/bin/sh", "-c", "setsid sh -c 'echo $$ >&4; exec sleep 60' & sleep 60"});
+  std::string detached;
+  ASSERT_EQ(child.next(detached, Clock::now() + 5s), Got::line);
+  EXPECT_EQ(kill(std::stoi(detached), 0), 0);
+  child.kill();
+  EXPECT_NE(kill(std::stoi(detached), 0), 0) << detached << " lives";
+}
+
+TEST(ChildProcess, OrphansEndWhileOthersGoOn) {
+  ChildProcess other({"/bin/sh", "-c", "read line <&3; echo \"$line\" >&4"});
+  ChildProcess parent({"/bin/sh", "-c", "(setsid sh -c 'echo $$ >&4; exec sleep 60' &) ; read line <&3"});
+  std::string detached, line;
+  ASSERT_EQ(parent.next(detached, Clock::now() + 5s), Got::line);
+  ChildProcess::end_orphans();
+  EXPECT_NE(kill(std::stoi(detached), 0), 0) << detached << " lives";
+  other.send("still here");
+  ASSERT_EQ(other.next(line, Clock::now() + 5s), Got::line);
+  EXPECT_EQ(line, "still here");
+}
+
 TEST(ChildProcess, IsKnownToBeDeadThoughAGrandchildHoldsItsRecords) {
   ChildProcess child({"/bin/sh", "-c", "echo last >&4; sleep 1000 & exit 7"});
   std::string line;

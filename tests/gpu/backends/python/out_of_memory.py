@@ -1,5 +1,5 @@
 # Asks for more memory than the card has.
-# expect: suite=python status=unsupported reason="^out of memory: CUDA out of memory. Tried to allocate .* free; take a smaller case, or a device with more memory$"
+# expect: suite=python status=unsupported exit=5 reason="^out of memory: CUDA out of memory. Tried to allocate .* free; take a smaller case, or a device with more memory$"
 import torch
 
 
