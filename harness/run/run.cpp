@@ -235,10 +235,15 @@ class Run {
   // The times of one process are one block, in however many requests they came.
   void take(Job& job, TrialAnswer& answer, bool whole, std::size_t round) {
     Measurement& m = job.measurement;
+    const bool ran = job.measured && m.status == Status::ok;
     job.measured = true;
     for (const Block& block : answer.blocks) {
       if (round > 0 && !m.blocks.empty()) merge(m.blocks.back(), block);
       else m.blocks.push_back(block);
+    }
+    if (ran && answer.record.status == Status::unsupported) {
+      answer.record.status = Status::failed;
+      answer.record.reason = "ran in another process of this run, then declined: " + answer.record.reason;
     }
     const bool right = answer.record.status == Status::ok;
     if (!whole && right) return;
