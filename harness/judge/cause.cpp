@@ -14,9 +14,16 @@ std::set<std::string> keys_of(const std::map<std::string, Value>& a, const std::
   return keys;
 }
 
+// A version is whatever text a library gives.
+std::string trimmed(const std::string& text) {
+  constexpr const char* kBlank = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
 }  // namespace
 
-std::string cause_of_change(const Baseline& baseline, const Environment& environment) {
+std::string cause_of_change(const Baseline& baseline, const Environment& environment, bool loaded) {
   std::vector<std::string> changes, moved;
   // What somebody set first: it may be why other libraries were loaded.
   for (const std::string& name : keys_of(baseline.switches, environment.switches)) {
@@ -27,7 +34,8 @@ std::string cause_of_change(const Baseline& baseline, const Environment& environ
   for (const std::string& name : keys_of(baseline.libraries, environment.libraries)) {
     const auto before = baseline.libraries.find(name), now = environment.libraries.find(name);
     const bool was = before != baseline.libraries.end(), is = now != environment.libraries.end();
-    const std::string from = was ? before->second.version : "not loaded", to = is ? now->second.version : "not loaded";
+    if (!loaded && was != is) continue;
+    const std::string from = was ? trimmed(before->second.version) : "not loaded", to = is ? trimmed(now->second.version) : "not loaded";
     if (from != to) changes.push_back(fmt::format("{} {} -> {}", name, from, to));
     else if (was && is && before->second.path != now->second.path && !before->second.path.empty() && !now->second.path.empty())
       moved.push_back(fmt::format("{} {} from {} -> {}", name, from, before->second.path, now->second.path));

@@ -288,13 +288,14 @@ class Run {
     measure(chosen, true);
   }
 
+  static bool loaded(const Job& job) { return job.backend.code.file.empty() || !job.side->resolver.facts(job.backend.code).fault; }
+
   // Measuring it would find nothing but noise. What did not come up when it was described is told all the same.
   bool same_on_both(const Job& job) const {
     if (!job.trial.side) return false;
     const Job& a = *job.trial.side == Side::b ? side_a(job) : job;
     const Job& b = *(&a + 1);
-    return !a.side->resolver.facts(a.backend.code).fault && !b.side->resolver.facts(b.backend.code).fault &&
-           side_difference(environments_[a.environment], environments_[b.environment]).empty();
+    return loaded(a) && loaded(b) && side_difference(environments_[a.environment], environments_[b.environment]).empty();
   }
 
   // Further blocks in fresh processes: for every row up to first_blocks, then for those whose latency is not settled, and the control rows beside them.
@@ -331,6 +332,7 @@ class Run {
     JudgeInput input;
     input.measurement = &job.measurement;
     input.environment = &environments_[job.environment];
+    input.loaded = loaded(job) && (job.trial.side != Side::b || loaded(side_a(job)));
     input.gates = job.gates;
     input.expectations = job.expectations;
     input.counts_baseline = counts_baseline(job);
@@ -384,7 +386,7 @@ class Run {
     std::map<std::string, std::set<std::string>> backends;
     for (const Job& job : jobs_)
       if (job.trial.side == Side::b)
-        backends[side_difference(environments_[side_a(job).environment], environments_[job.environment])].insert(job.trial.backend.name);
+        backends[side_difference(environments_[side_a(job).environment], environments_[job.environment], loaded(side_a(job)) && loaded(job))].insert(job.trial.backend.name);
     for (const auto& [text, names] : backends)
       if (!text.empty()) result.comparison->differences.push_back(fmt::format("{}: {}", fmt::join(names, ", "), text));
     if (result.comparison->differences.empty() && !jobs_.empty())
