@@ -21,6 +21,11 @@ std::string interpreter_of(const BackendSpec& spec, const RunOptions& options) {
 
 }  // namespace
 
+std::string code_label(const ResolvedBackend& backend, const std::string& key) {
+  const std::string name = std::filesystem::path(backend.code.file).filename().string();
+  return !backend.code.python_class.empty() || backend.name_in_file != key ? name + ":" + backend.name_in_file : name;
+}
+
 BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted), workers_(options.installation, interrupted), shipped_(shipped_backends(options.installation)) {
   if (options.device != kAllDevices) {
     add_target(options.device);

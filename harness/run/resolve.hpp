@@ -20,6 +20,9 @@ struct ResolvedBackend {
   std::string reason;        // why there is none: "no backend of that name for a cpu; there are: flash, naive"
 };
 
+// The file's name, and which class or backend of it runs unless that is called as the suite calls it: "libplanted.so:planted.copy", "mine.py:Mine".
+std::string code_label(const ResolvedBackend& backend, const std::string& key);
+
 // A device that a run measures.
 struct Target {
   std::string name;         // "cpu", "cuda:0"

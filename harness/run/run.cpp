@@ -113,7 +113,7 @@ class Run {
     job.target = &target;
     trial.index = static_cast<std::int64_t>(jobs_.size());
     job.backend = side.resolver.resolve(trial.backend, target.environment.device);
-    job.environment = environment_of(job.backend.code, side, target);
+    job.environment = environment_of(job.backend, trial.backend.name, side, target);
     job.too_costly = too_costly(trial.value, target.environment.device, options_);
     const Environment& environment = environments_[job.environment];
     job.facts = row_facts(trial, environment);
@@ -145,16 +145,19 @@ class Run {
     }
   }
 
-  // One environment per side, device and plugin: the device's, the plugin itself, what it brought along, and the variables that were set for it.
-  std::size_t environment_of(const BackendCode& code, SideRun& side, const Target& target) {
-    const auto [known, fresh] = environment_by_code_.try_emplace({&side, target.name, code}, environments_.size());
+  // One environment per side, device and code: the device's, the plugin itself, what it brought along, and the variables that were set for it.
+  std::size_t environment_of(const ResolvedBackend& backend, const std::string& key, SideRun& side, const Target& target) {
+    const BackendCode& code = backend.code;
+    const std::string label = code_label(backend, key);
+    const auto [known, fresh] = environment_by_code_.try_emplace({&side, target.name, code, label}, environments_.size());
     if (!fresh) return known->second;
     Environment environment = target.environment;
     for (const auto& [name, value] : side.variables) environment.switches.insert_or_assign(name, value);
     if (!code.file.empty()) {
       const PluginFacts& facts = side.resolver.facts(code);
       for (const auto& [name, library] : facts.environment.libraries) environment.libraries.insert_or_assign(name, library);
-      environment.libraries[kBackendLibrary] = {code.file.substr(code.file.rfind('/') + 1) + " " + facts.fingerprint, code.file};
+      environment.libraries[kBackendLibrary] = {label + " " + facts.fingerprint, code.file};
+      if (!code.interpreter.empty()) environment.libraries[kInterpreter] = {"", code.interpreter};
     }
     environments_.push_back(std::move(environment));
     return known->second;
@@ -453,7 +456,7 @@ class Run {
   const std::atomic<bool>& interrupted_;
   std::vector<std::unique_ptr<SideRun>> sides_;
   std::vector<Environment> environments_;
-  std::map<std::tuple<const SideRun*, std::string, BackendCode>, std::size_t> environment_by_code_;  // by side, device and code
+  std::map<std::tuple<const SideRun*, std::string, BackendCode, std::string>, std::size_t> environment_by_code_;  // by side, device, code and its label
   std::vector<std::unique_ptr<DeviceLock>> locks_;
   std::vector<Job> jobs_;
   std::optional<RowsBeside> beside_;  // of `jobs_`, once they are all there

@@ -273,6 +273,18 @@ TEST(Cause, IsAPathOnlyWhenNothingElseIsKnown) {
   EXPECT_EQ(cause_of_change(s.baseline, s.environment, true), "torch not loaded -> 2.11.0");
 }
 
+TEST(Cause, IsAnInterpreterAsItWasNamed) {
+  Baseline baseline;
+  Environment environment;
+  baseline.libraries = {{kInterpreter, {"", "/lo/py"}}, {"python", {"3.11.2", "/usr/bin/python3"}}};
+  environment.libraries = {{kInterpreter, {"", "/hi/py"}}, {"python", {"3.11.2", "/usr/bin/python3"}}};
+  EXPECT_EQ(cause_of_change(baseline, environment, true), "interpreter /lo/py -> /hi/py");
+  environment.libraries["python"].path = "/hi/py";
+  EXPECT_EQ(cause_of_change(baseline, environment, true), "interpreter /lo/py -> /hi/py");
+  baseline.libraries.erase(kInterpreter);
+  EXPECT_EQ(cause_of_change(baseline, environment, true), "python 3.11.2 from /usr/bin/python3 -> /hi/py");
+}
+
 TEST(Cause, IsNotWhatABackendThatNeverCameUpDidNotLoad) {
   Baseline baseline;
   Environment environment;
