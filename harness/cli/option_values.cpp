@@ -96,6 +96,11 @@ std::string parse_device(const std::string& text) {
   throw Error(fmt::format("found {}; {}, and cuda:N for the N-th GPU, counted from 0", quote(text), allowed_text(text, words)));
 }
 
+std::string parse_interpreter(const std::string& text) {
+  named_interpreter(text);
+  return text;
+}
+
 std::string parse_text(const std::string& text) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw Error(fmt::format("found {}: allowed is a text that is not blank", quote(text)));
   return text;

@@ -27,6 +27,8 @@ PluginOverride parse_plugin(const std::string& text);
 PluginOverride parse_plugin_file(const std::string& text);
 // "auto", "cpu", "cuda", "cuda:N" or "all".
 std::string parse_device(const std::string& text);
+// A program that can be run, as typed.
+std::string parse_interpreter(const std::string& text);
 // A text that is not blank.
 std::string parse_text(const std::string& text);
 

@@ -1,12 +1,8 @@
 #include "cli/side_settings.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 #include "base/error.hpp"
 #include "cli/option_values.hpp"
@@ -20,26 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kVariable = "env:";
 constexpr const char* kForms = "python=INTERPRETER, plugin=[NAME=]FILE[:BACKEND], env:NAME=VALUE";
-
-bool can_run(const fs::path& file) {
-  std::error_code ignored;
-  return fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
-}
-
-bool is_on_path(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (can_run(fs::path(folder) / program)) return true;
-  return false;
-}
-
-std::string parse_interpreter(const std::string& text) {
-  const bool is_place = text.find('/') != std::string::npos;
-  if (is_place ? !can_run(text) : !is_on_path(text))
-    throw Error(fmt::format("{} is no program that can be run{}", quote(text), is_place ? "" : " by a name on PATH; a file in the working folder is ./" + text));
-  return is_place ? fs::absolute(text).string() : text;
-}
 
 // FILE may hold a '=' of its own, so what is there decides.
 PluginOverride parse_side_plugin(const std::string& text) {
@@ -74,7 +50,7 @@ void add_setting(const std::string& text, SideSettings& side) {
   } else if (!side.python.empty()) {
     throw Error(fmt::format("found {}: this side has an interpreter already, {}", quote(text), quote(side.python)));
   } else {
-    side.python = parse_interpreter(value);
+    side.python = named_interpreter(value);
   }
   side.typed.push_back(text);
 }

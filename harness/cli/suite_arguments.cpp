@@ -39,7 +39,7 @@ void add_suite_arguments(CLI::App& app, SuiteArguments& arguments) {
              "Only cases whose id, name or tags match; --filter=-REGEX only those that do not; repeatable");
   add_values(app, "--backend", arguments.selection.backends, parse_text, "NAME", "Only this backend; repeatable");
   add_values(app, "--plugin", arguments.plugins, parse_plugin, "NAME=FILE[:BACKEND]", "Run FILE as backend NAME, its baselines unchanged; repeatable");
-  add_value(app, "--python", arguments.python, parse_text, "INTERPRETER", "Runs Python backends that name none; default $VIRTUAL_ENV/bin/python, then python3");
+  add_value(app, "--python", arguments.python, parse_interpreter, "INTERPRETER", "Runs Python backends that name none; default $VIRTUAL_ENV/bin/python, then python3");
   add_value(app, "--device", arguments.device, parse_device, "auto|cpu|cuda|cuda:N|all", "Where to run; auto: on a GPU when there is one");
   add_value(app, "--max-cost", arguments.max_cost_flops, parse_cost, "20GFLOP", "Skip cases that cost more; on a CPU 10GFLOP unless given; a byte moved costs 8 FLOP");
   add_value(app, "--shard", arguments.selection.shard, parse_shard, "K/N", "Only the K-th of N parts of the cases");

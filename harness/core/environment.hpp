@@ -20,8 +20,11 @@ struct LibraryVersion {
   bool operator==(const LibraryVersion&) const = default;
 };
 
-// The key of the plugin itself; its version is the file's name and a fingerprint of its contents.
+// The key of the plugin itself; its version is the file's name, with the class or the backend in it where the suite's entry does not say which, and a
+// fingerprint of the contents.
 inline constexpr const char* kBackendLibrary = "backend";
+// The key of a Python backend's interpreter: its path as it was named. It may be a script that starts another, so what Python says of itself tells less.
+inline constexpr const char* kInterpreter = "interpreter";
 
 struct Environment {
   DeviceType device = DeviceType::cpu;

@@ -107,7 +107,7 @@ void judge_ok(const JudgeInput& input, Verdict& verdict) {
 void conclude(const JudgeInput& input, Verdict& verdict) {
   std::ranges::stable_sort(verdict.findings, std::greater{}, &Finding::outcome);
   const Baseline* baseline = input.counts_baseline ? input.counts_baseline : input.times_baseline;
-  const std::string cause = baseline && input.environment ? cause_of_change(*baseline, *input.environment) : "";
+  const std::string cause = baseline && input.environment ? cause_of_change(*baseline, *input.environment, input.loaded) : "";
   for (Finding& finding : verdict.findings)
     if (finding.outcome != Outcome::pass) finding.cause = cause;
   if (verdict.findings.empty()) return;

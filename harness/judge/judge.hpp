@@ -33,6 +33,7 @@ struct OtherRow {
 struct JudgeInput {
   const Measurement* measurement = nullptr;  // accounted (accounting/account.hpp), all blocks measured so far
   const Environment* environment = nullptr;  // of this measurement; null: no causes are named
+  bool loaded = true;                        // the backend came up, now and in the baseline as far as is known
   Gates gates;                               // gates_for(...)
   std::vector<Expectation> expectations;     // expectations_for(...)
   const Baseline* counts_baseline = nullptr; // looked up by arch; null: none
@@ -66,6 +67,7 @@ std::optional<Interval> control_ratio(const std::vector<ControlRow>& rows);
 Verdict apply_waivers(Verdict verdict, const std::vector<Waiver>& waivers, const RowFacts& row, const std::string& today);
 
 // "torch 2.10.0 -> 2.11.0, OMP_NUM_THREADS unset -> 1": what differs between the baseline's libraries and switches and now; empty when nothing is known to.
-std::string cause_of_change(const Baseline& baseline, const Environment& environment);
+// `loaded`: the backend came up on both occasions. Where it did not, what it would have brought along is no cause but a consequence.
+std::string cause_of_change(const Baseline& baseline, const Environment& environment, bool loaded);
 
 }  // namespace attn

@@ -1,5 +1,7 @@
 #include "run/installation.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -12,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "run/worker_pool.hpp"
+#include "yaml/nearest.hpp"
 
 namespace attn {
 namespace {
@@ -42,6 +45,19 @@ std::string fingerprint_of(const std::string& place) {
   return fmt::format("{:016x}", hash);
 }
 
+bool can_run(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
+}
+
+bool is_on_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (can_run(std::filesystem::path(folder) / program)) return true;
+  return false;
+}
+
 }  // namespace
 
 Installation this_installation() {
@@ -56,6 +72,14 @@ Installation this_installation() {
 std::string default_interpreter() {
   const char* environment = std::getenv("VIRTUAL_ENV");
   return environment && *environment ? std::string(environment) + "/bin/python" : "python3";
+}
+
+std::string named_interpreter(const std::string& text) {
+  if (text.starts_with('~')) throw Error(fmt::format("found {}: nothing makes a folder of ~ here; write the whole path", quote(text)));
+  const bool is_place = text.find('/') != std::string::npos;
+  if (is_place ? !can_run(text) : !is_on_path(text))
+    throw Error(fmt::format("found {}: it is no program that can be run{}", quote(text), is_place ? "" : " by a name on PATH; a file in the working folder is ./" + text));
+  return is_place ? std::filesystem::absolute(text).string() : text;
 }
 
 WorkerCommand worker_command(const Installation& installation, const BackendCode& code) {

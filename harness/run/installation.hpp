@@ -37,6 +37,8 @@ struct BackendCode {
 
 // The Python of a backend whose suite names none: $VIRTUAL_ENV/bin/python, else python3 on PATH.
 std::string default_interpreter();
+// One that somebody named: a path by the working directory, which becomes absolute, or a command on PATH. Throws Error when no such program can be run.
+std::string named_interpreter(const std::string& text);
 
 // How a worker is started.
 struct WorkerCommand {

@@ -6,9 +6,25 @@
 namespace attn {
 namespace {
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// $'...', in which no byte is one that a report replaces.
+std::string shell_escaped(const std::string& text) {
+  std::string escaped = "$'";
+  for (const char c : text) {
+    if (c == '\n') escaped += "\\n";
+    else if (c == '\t') escaped += "\\t";
+    else if (is_control(c)) escaped += fmt::format("\\x{:02x}", c);
+    else if (c == '\'' || c == '\\') escaped += std::string{'\\', c};
+    else escaped += c;
+  }
+  return escaped + "'";
+}
+
 std::string shell_quoted(const std::string& text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  if (std::ranges::any_of(text, is_control)) return shell_escaped(text);
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted + "'";

@@ -8,13 +8,23 @@
 namespace attn {
 namespace {
 
-// A command is looked up on PATH; a path is relative to the working directory.
-std::string interpreter_of(const RunOptions& options) {
-  if (options.python.empty()) return default_interpreter();
-  return options.python.find('/') == std::string::npos ? options.python : std::filesystem::absolute(options.python).string();
+std::string interpreter_of(const RunOptions& options) { return options.python.empty() ? default_interpreter() : named_interpreter(options.python); }
+
+std::string interpreter_of(const BackendSpec& spec, const RunOptions& options) {
+  if (spec.interpreter.empty()) return interpreter_of(options);
+  try {
+    return named_interpreter(spec.interpreter);
+  } catch (const Error& error) {
+    throw Error(spec.place, fmt::format("interpreter: {}", error.what()));
+  }
 }
 
 }  // namespace
+
+std::string code_label(const ResolvedBackend& backend, const std::string& key) {
+  const std::string name = std::filesystem::path(backend.code.file).filename().string();
+  return !backend.code.python_class.empty() || backend.name_in_file != key ? name + ":" + backend.name_in_file : name;
+}
 
 BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted), workers_(options.installation, interrupted), shipped_(shipped_backends(options.installation)) {
   if (options.device != kAllDevices) {
@@ -30,6 +40,7 @@ BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bo
         throw Error(fmt::format("two files hold a backend \"{}\" for a {}: {} and {}; remove one (left over from an earlier build?)", backend.name, word(backend.device),
                                 known->second.file, plugin.code.file));
     }
+    all_loaded_ = all_loaded_ && !plugin.fault;
     plugins_.emplace(plugin.code, plugin);
   }
 }
@@ -77,16 +88,25 @@ ResolvedBackend BackendResolver::resolve(const BackendSpec& spec, DeviceType dev
   if (!python.empty()) {
     const std::size_t colon = python.rfind(':');
     const BackendCode code{std::filesystem::absolute(python.substr(0, colon)).string(), python.substr(colon + 1),
-                           spec.interpreter.empty() ? interpreter_of(options_) : spec.interpreter};
+                           interpreter_of(spec, options_)};
     return {code, code.python_class, ""};
   }
   if (const auto found = builtin_.find({device, spec.name}); found != builtin_.end()) return {found->second, spec.name, ""};
   if (shipped_.contains(spec.name)) return {{shipped_folder(options_.installation), "", interpreter_of(options_)}, spec.name, ""};
-  std::string names;
+  const WordList known = builtin_names(std::nullopt);
+  if (all_loaded_ && std::ranges::find(known, spec.name) == known.end())
+    throw Error(spec.place, fmt::format("backends: found {}; {}", quote(spec.name), allowed_text(spec.name, known)));
+  return {{}, "", fmt::format("no backend of that name for a {}; there are: {}", device == DeviceType::cuda ? "GPU" : "CPU", join(builtin_names(device)))};
+}
+
+// Those a suite is likely to mean: for `device`, or for any.
+WordList BackendResolver::builtin_names(std::optional<DeviceType> device) const {
+  std::set<std::string_view> names;
   for (const auto& [key, plugin] : builtin_)
-    if (key.first == device && !key.second.starts_with("control.") && !key.second.starts_with("planted.")) names += (names.empty() ? "" : ", ") + key.second;
-  for (const std::string& name : shipped_) names += (names.empty() ? "" : ", ") + name;
-  return {{}, "", fmt::format("no backend of that name for a {}; there are: {}", device == DeviceType::cuda ? "GPU" : "CPU", names.empty() ? "none" : names)};
+    if ((!device || key.first == *device) && !key.second.starts_with("control.") && !key.second.starts_with("planted.")) names.insert(key.second);
+  WordList list(names.begin(), names.end());
+  list.insert(list.end(), shipped_.begin(), shipped_.end());
+  return list;
 }
 
 }  // namespace attn

@@ -113,7 +113,7 @@ class Run {
     job.target = &target;
     trial.index = static_cast<std::int64_t>(jobs_.size());
     job.backend = side.resolver.resolve(trial.backend, target.environment.device);
-    job.environment = environment_of(job.backend.code, side, target);
+    job.environment = environment_of(job.backend, trial.backend.name, side, target);
     job.too_costly = too_costly(trial.value, target.environment.device, options_);
     const Environment& environment = environments_[job.environment];
     job.facts = row_facts(trial, environment);
@@ -139,22 +139,25 @@ class Run {
       trial.value.name = "control";
       trial.id = case_id(trial.value);
       trial.backend.name = name;
-      if (!sides_.front()->resolver.resolve(trial.backend, target.environment.device).reason.empty()) continue;  // a build without it goes on without a thermometer
+      if (!sides_.front()->resolver.has_builtin(name, target.environment.device)) continue;  // a build without it goes on without a thermometer
       add_job(suite, std::move(trial), *sides_.front(), target);
       jobs_.back().measurement.control = true;
     }
   }
 
-  // One environment per side, device and plugin: the device's, the plugin itself, what it brought along, and the variables that were set for it.
-  std::size_t environment_of(const BackendCode& code, SideRun& side, const Target& target) {
-    const auto [known, fresh] = environment_by_code_.try_emplace({&side, target.name, code}, environments_.size());
+  // One environment per side, device and code: the device's, the plugin itself, what it brought along, and the variables that were set for it.
+  std::size_t environment_of(const ResolvedBackend& backend, const std::string& key, SideRun& side, const Target& target) {
+    const BackendCode& code = backend.code;
+    const std::string label = code_label(backend, key);
+    const auto [known, fresh] = environment_by_code_.try_emplace({&side, target.name, code, label}, environments_.size());
     if (!fresh) return known->second;
     Environment environment = target.environment;
     for (const auto& [name, value] : side.variables) environment.switches.insert_or_assign(name, value);
     if (!code.file.empty()) {
       const PluginFacts& facts = side.resolver.facts(code);
       for (const auto& [name, library] : facts.environment.libraries) environment.libraries.insert_or_assign(name, library);
-      environment.libraries[kBackendLibrary] = {code.file.substr(code.file.rfind('/') + 1) + " " + facts.fingerprint, code.file};
+      environment.libraries[kBackendLibrary] = {label + " " + facts.fingerprint, code.file};
+      if (!code.interpreter.empty()) environment.libraries[kInterpreter] = {"", code.interpreter};
     }
     environments_.push_back(std::move(environment));
     return known->second;
@@ -235,10 +238,15 @@ class Run {
   // The times of one process are one block, in however many requests they came.
   void take(Job& job, TrialAnswer& answer, bool whole, std::size_t round) {
     Measurement& m = job.measurement;
+    const bool ran = job.measured && m.status == Status::ok;
     job.measured = true;
     for (const Block& block : answer.blocks) {
       if (round > 0 && !m.blocks.empty()) merge(m.blocks.back(), block);
       else m.blocks.push_back(block);
+    }
+    if (ran && answer.record.status == Status::unsupported) {
+      answer.record.status = Status::failed;
+      answer.record.reason = "ran in another process of this run, then declined: " + answer.record.reason;
     }
     const bool right = answer.record.status == Status::ok;
     if (!whole && right) return;
@@ -283,13 +291,14 @@ class Run {
     measure(chosen, true);
   }
 
+  static bool loaded(const Job& job) { return job.backend.code.file.empty() || !job.side->resolver.facts(job.backend.code).fault; }
+
   // Measuring it would find nothing but noise. What did not come up when it was described is told all the same.
   bool same_on_both(const Job& job) const {
     if (!job.trial.side) return false;
     const Job& a = *job.trial.side == Side::b ? side_a(job) : job;
     const Job& b = *(&a + 1);
-    return !a.side->resolver.facts(a.backend.code).fault && !b.side->resolver.facts(b.backend.code).fault &&
-           side_difference(environments_[a.environment], environments_[b.environment]).empty();
+    return loaded(a) && loaded(b) && side_difference(environments_[a.environment], environments_[b.environment]).empty();
   }
 
   // Further blocks in fresh processes: for every row up to first_blocks, then for those whose latency is not settled, and the control rows beside them.
@@ -326,6 +335,7 @@ class Run {
     JudgeInput input;
     input.measurement = &job.measurement;
     input.environment = &environments_[job.environment];
+    input.loaded = loaded(job) && (job.trial.side != Side::b || loaded(side_a(job)));
     input.gates = job.gates;
     input.expectations = job.expectations;
     input.counts_baseline = counts_baseline(job);
@@ -379,7 +389,7 @@ class Run {
     std::map<std::string, std::set<std::string>> backends;
     for (const Job& job : jobs_)
       if (job.trial.side == Side::b)
-        backends[side_difference(environments_[side_a(job).environment], environments_[job.environment])].insert(job.trial.backend.name);
+        backends[side_difference(environments_[side_a(job).environment], environments_[job.environment], loaded(side_a(job)) && loaded(job))].insert(job.trial.backend.name);
     for (const auto& [text, names] : backends)
       if (!text.empty()) result.comparison->differences.push_back(fmt::format("{}: {}", fmt::join(names, ", "), text));
     if (result.comparison->differences.empty() && !jobs_.empty())
@@ -446,7 +456,7 @@ class Run {
   const std::atomic<bool>& interrupted_;
   std::vector<std::unique_ptr<SideRun>> sides_;
   std::vector<Environment> environments_;
-  std::map<std::tuple<const SideRun*, std::string, BackendCode>, std::size_t> environment_by_code_;  // by side, device and code
+  std::map<std::tuple<const SideRun*, std::string, BackendCode, std::string>, std::size_t> environment_by_code_;  // by side, device, code and its label
   std::vector<std::unique_ptr<DeviceLock>> locks_;
   std::vector<Job> jobs_;
   std::optional<RowsBeside> beside_;  // of `jobs_`, once they are all there

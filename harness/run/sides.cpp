@@ -49,7 +49,9 @@ Variables side_variables(const std::vector<SideSettings>& sides, const SideSetti
 
 std::array<Side, 2> turns(std::size_t block) { return block % 2 == 0 ? std::array{Side::a, Side::b} : std::array{Side::b, Side::a}; }
 
-std::string side_difference(const Environment& a, const Environment& b) { return cause_of_change(make_baseline({}, with_places(a), "", ""), with_places(b)); }
+std::string side_difference(const Environment& a, const Environment& b, bool loaded) {
+  return cause_of_change(make_baseline({}, with_places(a), "", ""), with_places(b), loaded);
+}
 
 void check_same_device(const Environment& a, const Environment& b) {
   if (a.device != b.device || a.device_uuid != b.device_uuid || a.platform != b.platform)

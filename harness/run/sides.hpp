@@ -19,7 +19,8 @@ Variables side_variables(const std::vector<SideSettings>& sides, const SideSetti
 std::array<Side, 2> turns(std::size_t block);
 
 // "backend libold.so 12ab -> libnew.so 34cd, FLAG unset -> 1"; empty when both records say the same. Two names of one file in one folder are the same place.
-std::string side_difference(const Environment& a, const Environment& b);
+// `loaded`: the backend came up on both sides; where it did not, what only one of them loaded is left out.
+std::string side_difference(const Environment& a, const Environment& b, bool loaded = true);
 
 // Throws Error when what is compared would not be measured on the same device.
 void check_same_device(const Environment& a, const Environment& b);

@@ -8,7 +8,8 @@
 namespace attn {
 namespace {
 
-std::string in_folder(const std::string& folder, const std::string& path) {
+std::string in_folder(const Node& node, const std::string& folder, const std::string& path) {
+  if (path.starts_with('~')) refuse(node, fmt::format("found {}: nothing makes a folder of ~ here; write the whole path", found_text(node)));
   return (std::filesystem::path(folder) / path).lexically_normal().string();
 }
 
@@ -17,7 +18,7 @@ void read_plugin(const Node& node, const std::string& folder, BackendSpec& spec)
   const std::string& text = read_text(node);
   const auto colon = text.rfind(':');
   const bool has_name = colon != std::string::npos && colon > 0 && colon + 1 < text.size() && text.find('/', colon) == std::string::npos;
-  spec.plugin = in_folder(folder, text.substr(0, has_name ? colon : std::string::npos));
+  spec.plugin = in_folder(node, folder, text.substr(0, has_name ? colon : std::string::npos));
   if (has_name) spec.plugin_name = text.substr(colon + 1);
 }
 
@@ -31,7 +32,7 @@ void read_python(const Node& node, const std::string& folder, BackendSpec& spec)
   for (const char c : name) identifier = identifier && (letter(c) || (c >= '0' && c <= '9'));
   if (!identifier || !file.ends_with(".py") || file.size() == 3)
     refuse(node, fmt::format("found {}; wanted is a file and a class, such as my_backend.py:MyAttention", found_text(node)));
-  spec.python = in_folder(folder, std::string(file)) + ":" + std::string(name);
+  spec.python = in_folder(node, folder, std::string(file)) + ":" + std::string(name);
 }
 
 BackendSpec read_backend(const Node& node, const std::string& folder) {
@@ -50,8 +51,8 @@ BackendSpec read_backend(const Node& node, const std::string& folder) {
   if (interpreter) {
     if (!python) refuse(*interpreter, "is of Python backends; it needs python: file.py:Class");
     // A bare command is looked up on PATH; what stands beside the suite must not become one.
-    const bool bare = read_text(*interpreter).find('/') == std::string::npos;
-    spec.interpreter = bare ? interpreter->text : std::filesystem::absolute(in_folder(folder, interpreter->text)).string();
+    const std::string place = in_folder(*interpreter, folder, read_text(*interpreter));
+    spec.interpreter = interpreter->text.find('/') == std::string::npos ? interpreter->text : std::filesystem::absolute(place).string();
   }
   if (build) {
     if (!plugin && !python) refuse(*build, "is of backends that you build; it needs plugin or python");

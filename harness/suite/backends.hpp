@@ -9,7 +9,7 @@
 
 namespace attn {
 
-// Paths are relative to `folder`, the suite file's. Whether a file exists is found out when it runs.
+// Paths are relative to `folder`, the suite file's; one with ~ is refused. Whether a file exists is found out when it runs.
 std::vector<BackendSpec> read_backends(const Node& node, const std::string& folder);
 
 }  // namespace attn

@@ -93,7 +93,7 @@ def another_path_is_said_first(fixture):
     same(found.findings("naive")[0].split(":")[:2], ["kernel path changed", " naive -> math"])
     holds(found.said, "sides (b is held against a)\n  a  as it stands\n  b  plugin=naive=", "kernel path changed: naive -> math: ", "exit 1: failed in 1 row", "side a, by itself: 1 pass, 1 skipped")
     same(len(found.json["comparison"]["differences"]), 1)
-    holds(found.json["comparison"]["differences"][0], "naive: backend libchain.so ", " -> libplanted.so ")
+    holds(found.json["comparison"]["differences"][0], "naive: backend libchain.so ", " -> libplanted.so:planted.path ")
     same(found.verdicts("flash"), ("skipped", "skipped"))
     holds(found.rows["flash", "one", "b"]["reason"], "the same on both sides")
 
@@ -237,19 +237,72 @@ def python_files_and_interpreters_are_compared(fixture):
     fixture.suite(PYTHON)
     found = fixture.ab(*EXACT, "--a", f"python={python}", "--b", f"python={python}", "--b", "plugin=other.py")
     same((found.verdicts(), found.code), (("pass", "wrong"), 1), found.said)
-    holds(found.json["comparison"]["differences"][0], "backend mine.py ", " -> other.py ")
+    holds(found.json["comparison"]["differences"][0], "backend mine.py:Mine ", " -> other.py:Mine ")
     link = fixture.folder / "elsewhere"
     link.mkdir()
     (link / "python").symlink_to(python)
     found = fixture.ab(*EXACT, "--a", f"python={python}", "--b", "python=elsewhere/python")
     same((found.verdicts(), found.code), (("pass", "pass"), 0), found.said)
-    holds(found.json["comparison"]["differences"][0], "python ", "elsewhere/python")
+    holds(found.json["comparison"]["differences"][0], "mine: interpreter ", f" -> {link}/python")
     same(fixture.ab(*EXACT, "--a", f"python={python}", "--b", f"python={python}").code, 5)
+    for folder in ("lo", "hi"):
+        (fixture.folder / folder).mkdir()
+        script = fixture.folder / folder / "py"
+        script.write_text(f'#!/bin/sh\nPYTHONPATH={folder} exec {python} "$@"\n')
+        script.chmod(0o755)
+    found = fixture.ab(*EXACT, "--a", "python=lo/py", "--b", "python=hi/py")
+    same((found.verdicts(), found.json["comparison"]["differences"]), (("pass", "pass"), [f"mine: interpreter {fixture.folder}/lo/py -> {fixture.folder}/hi/py"]), found.said)
+
+
+def two_of_one_file_differ(fixture):
+    fixture.suite(BUILT_IN)
+    found = fixture.ab(*EXACT, "--backend", "naive", *(f"--{side}=plugin={fixture.options.planted}:planted.{name}" for side, name in (("a", "copy"), ("b", "path"))))
+    same((found.verdicts("naive"), found.code), (("pass", "regressed"), 1), found.said)
+    holds(found.json["comparison"]["differences"][0], "naive: backend libplanted.so:planted.copy ", " -> libplanted.so:planted.path ")
+    if not fixture.options.python:
+        return print("no interpreter with NumPy: two classes of one file are not compared")
+    python = pathlib.Path(fixture.options.python).absolute()
+    (fixture.folder / "mine.py").write_text(ATTENTION.format(name="Mine", factor=1) + ATTENTION.format(name="Double", factor=2))
+    fixture.suite(PYTHON.replace("/no/such/interpreter", str(python)))
+    found = fixture.ab(*EXACT, "--b", "plugin=mine.py:Double")
+    same((found.verdicts(), found.code), (("pass", "wrong"), 1), found.said)
+    holds(found.json["comparison"]["differences"][0], "mine: backend mine.py:Mine ", " -> mine.py:Double ")
+
+
+def what_never_came_up_names_no_consequence_as_its_cause(fixture):
+    if not fixture.options.python:
+        return print("no interpreter with NumPy: a class that is not there is not compared")
+    (fixture.folder / "mine.py").write_text(ATTENTION.format(name="Mine", factor=1))
+    fixture.suite(PYTHON.replace("/no/such/interpreter", str(pathlib.Path(fixture.options.python).absolute())))
+    found = fixture.ab(*EXACT, "--b", "plugin=mine.py:Nobody")
+    same((found.verdicts(), found.code), (("pass", "failed"), 1), found.said)
+    holds(found.said, "mine.py:Mine ", "mine.py:Nobody ")
+    same("not loaded" in found.said, False, found.said)
+
+
+def who_declines_after_it_ran_has_failed(fixture):
+    if not fixture.options.python:
+        return print("no interpreter with NumPy: nobody declines late")
+    declining = ATTENTION.format(name="Mine", factor=1).replace("    def prepare(self, p, t):\n", """    def prepare(self, p, t):
+        import os, attn_regress
+        with open("opened", "a+") as file:
+            file.write("x")
+            if file.tell() > {most}:
+                raise attn_regress.Unsupported("not today")
+""")
+    fixture.suite(PYTHON.replace("/no/such/interpreter", str(pathlib.Path(fixture.options.python).absolute())))
+    for most, status, code in ((0, "unsupported", 5), (1, "failed", 1)):
+        (fixture.folder / "opened").unlink(missing_ok=True)
+        (fixture.folder / "mine.py").write_text(declining.replace("{most}", str(most)))
+        done = fixture.program("run", "suite.yaml", "--device", "cpu", "--db", "h.db", "--json", "out.json", "--gates", "numerics,latency")
+        row = json.loads((fixture.folder / "out.json").read_text())["rows"][0]
+        same((row["status"], done.returncode), (status, code), row["reason"])
+    holds(row["reason"], "ran in another process of this run, then declined: ", "not today")
 
 
 TESTS = [another_path_is_said_first, an_extra_copy_is_named_and_can_be_run_again, a_slower_build_is_measured_by_turns_until_it_is_clear, another_path_is_timed_all_the_same, a_variable_is_recorded_and_differs,
          both_sides_take_turns_row_by_row_in_fresh_processes, equal_sides_measure_nothing_and_say_so, the_exit_code_is_side_bs, nothing_is_taken_for_what_the_suite_gives,
-         what_makes_no_sense_is_refused, python_files_and_interpreters_are_compared]
+         what_makes_no_sense_is_refused, two_of_one_file_differ, what_never_came_up_names_no_consequence_as_its_cause, who_declines_after_it_ran_has_failed, python_files_and_interpreters_are_compared]
 
 
 def main():

@@ -80,6 +80,7 @@ TEST_F(SideSetting, WithoutAValueOrAFileIsRefused) {
   for (const char* text : {"python", "python=", "plugin", "plugin="}) EXPECT_THAT(refusal(text), HasSubstr("nothing stands after")) << text;
   EXPECT_THAT(refusal("python=./no/such/python"), HasSubstr("no program that can be run"));
   EXPECT_THAT(refusal("python=no-such-python-anywhere"), HasSubstr("by a name on PATH"));
+  EXPECT_THAT(refusal("python=~/venv/bin/python"), HasSubstr("write the whole path"));
   EXPECT_THAT(refusal("python=" + at("lib.so")), HasSubstr("no program that can be run"));
   EXPECT_THAT(refusal("plugin=no.so"), HasSubstr("there is no file"));
   EXPECT_THAT(refusal("plugin=flash=no.so"), HasSubstr("there is no file"));

@@ -268,11 +268,33 @@ TEST(Cause, NamesWhatChangedSinceTheBaseline) {
 
 TEST(Cause, IsAPathOnlyWhenNothingElseIsKnown) {
   Scene s;
-  EXPECT_EQ(cause_of_change(s.baseline, s.environment), "");
+  EXPECT_EQ(cause_of_change(s.baseline, s.environment, true), "");
   s.environment.libraries["openblas"].path = "/opt/libopenblas.so";
-  EXPECT_EQ(cause_of_change(s.baseline, s.environment), "openblas 0.3.21 from /usr/lib/libopenblas.so -> /opt/libopenblas.so");
+  EXPECT_EQ(cause_of_change(s.baseline, s.environment, true), "openblas 0.3.21 from /usr/lib/libopenblas.so -> /opt/libopenblas.so");
   s.environment.libraries["torch"] = {"2.11.0", ""};
-  EXPECT_EQ(cause_of_change(s.baseline, s.environment), "torch not loaded -> 2.11.0");
+  EXPECT_EQ(cause_of_change(s.baseline, s.environment, true), "torch not loaded -> 2.11.0");
+}
+
+TEST(Cause, IsAnInterpreterAsItWasNamed) {
+  Baseline baseline;
+  Environment environment;
+  baseline.libraries = {{kInterpreter, {"", "/lo/py"}}, {"python", {"3.11.2", "/usr/bin/python3"}}};
+  environment.libraries = {{kInterpreter, {"", "/hi/py"}}, {"python", {"3.11.2", "/usr/bin/python3"}}};
+  EXPECT_EQ(cause_of_change(baseline, environment, true), "interpreter /lo/py -> /hi/py");
+  environment.libraries["python"].path = "/hi/py";
+  EXPECT_EQ(cause_of_change(baseline, environment, true), "interpreter /lo/py -> /hi/py");
+  baseline.libraries.erase(kInterpreter);
+  EXPECT_EQ(cause_of_change(baseline, environment, true), "python 3.11.2 from /usr/bin/python3 -> /hi/py");
+}
+
+TEST(Cause, IsNotWhatABackendThatNeverCameUpDidNotLoad) {
+  Baseline baseline;
+  Environment environment;
+  baseline.switches["FLAG"] = "1";
+  baseline.libraries = {{"numpy", {"1.24.2", ""}}, {"openblas", {"0.3.21 ", ""}}};
+  environment.libraries["openblas"] = {"0.3.22  ", ""};
+  EXPECT_EQ(cause_of_change(baseline, environment, false), "FLAG 1 -> unset, openblas 0.3.21 -> 0.3.22");
+  EXPECT_EQ(cause_of_change(baseline, environment, true), "FLAG 1 -> unset, numpy 1.24.2 -> not loaded, openblas 0.3.21 -> 0.3.22");
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ TEST(Reproduce, QuotesForTheShell) {
   trial.id = "x";
   trial.backend.name = "n";
   EXPECT_THAT(reproduce_command(suite, trial, {}), testing::HasSubstr("'it'\\''s.yaml'"));
+  suite.path = "it's\na\\b\x1b[1m.yaml";  // what a terminal would obey and a report would replace
+  EXPECT_THAT(reproduce_command(suite, trial, {}), testing::HasSubstr(R"($'it\'s\na\\b\x1b[1m.yaml')"));
 }
 
 TEST(TooCostly, NamesTheFlagThatRunsIt) {

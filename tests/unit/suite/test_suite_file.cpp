@@ -67,6 +67,8 @@ TEST(Backends, RefuseWhatDoesNotFitTogether) {
   EXPECT_THAT(backend("{name: a, plugn: a.so}"), HasSubstr("did you mean plugin?"));
   for (const char* bad : {"a.py", "a.py:", ":A", ".py:A", "a.py:1A", "a.py:A-B", "a.txt:A"})
     EXPECT_THAT(backend(std::string("{name: a, python: \"") + bad + "\"}"), HasSubstr("wanted is a file and a class, such as my_backend.py:MyAttention")) << bad;
+  for (const char* bad : {"plugin: ~/a.so", "python: ~/a.py:A", "python: a.py:A, interpreter: ~/bin/python"})
+    EXPECT_THAT(backend(std::string("{name: a, ") + bad + "}"), HasSubstr("nothing makes a folder of ~ here; write the whole path")) << bad;
   EXPECT_THAT(backend("{name: a, options: [1]}"), HasSubstr("options: found a list; wanted is a map of words to values"));
 }
 
