@@ -8,6 +8,8 @@
 namespace attn {
 namespace {
 
+constexpr std::string_view kLeftOut = ATTN_LEFT_OUT;  // plugins that this build was made without, because a library was missing
+
 std::string interpreter_of(const RunOptions& options) { return options.python.empty() ? default_interpreter() : named_interpreter(options.python); }
 
 std::string interpreter_of(const BackendSpec& spec, const RunOptions& options) {
@@ -26,7 +28,8 @@ std::string code_label(const ResolvedBackend& backend, const std::string& key) {
   return !backend.code.python_class.empty() || backend.name_in_file != key ? name + ":" + backend.name_in_file : name;
 }
 
-BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted) : options_(options), interrupted_(interrupted), workers_(options.installation, interrupted), shipped_(shipped_backends(options.installation)) {
+BackendResolver::BackendResolver(const RunOptions& options, const std::atomic<bool>& interrupted)
+    : options_(options), interrupted_(interrupted), workers_(options.installation, interrupted), shipped_(shipped_backends(options.installation)) {
   if (options.device != kAllDevices) {
     add_target(options.device);
   } else {
@@ -94,9 +97,10 @@ ResolvedBackend BackendResolver::resolve(const BackendSpec& spec, DeviceType dev
   if (const auto found = builtin_.find({device, spec.name}); found != builtin_.end()) return {found->second, spec.name, ""};
   if (shipped_.contains(spec.name)) return {{shipped_folder(options_.installation), "", interpreter_of(options_)}, spec.name, ""};
   const WordList known = builtin_names(std::nullopt);
-  if (all_loaded_ && std::ranges::find(known, spec.name) == known.end())
+  if (all_loaded_ && kLeftOut.empty() && std::ranges::find(known, spec.name) == known.end())
     throw Error(spec.place, fmt::format("backends: found {}; {}", quote(spec.name), allowed_text(spec.name, known)));
-  return {{}, "", fmt::format("no backend of that name for a {}; there are: {}", device == DeviceType::cuda ? "GPU" : "CPU", join(builtin_names(device)))};
+  return {{}, "", fmt::format("no backend of that name for a {}; there are: {}{}", device == DeviceType::cuda ? "GPU" : "CPU", join(builtin_names(device)),
+                              kLeftOut.empty() ? "" : fmt::format("; this build left out {}", kLeftOut))};
 }
 
 // Those a suite is likely to mean: for `device`, or for any.
