@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -70,20 +71,25 @@ std::vector<std::string> environment_with(const Variables& variables) {
   return entries;
 }
 
-// The children that are somebody's; every other one is an orphan.
+std::set<pid_t> children() {
+  std::set<pid_t> pids;
+  std::error_code none;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", none)) {
+    std::ifstream file(task.path() / "children");
+    for (pid_t pid = 0; file >> pid;) pids.insert(pid);
+  }
+  return pids;
+}
+
+// The children that are somebody's; every other one is an orphan. A shell that became this program by `exec` may have had some before.
 std::set<pid_t>& living() {
-  static std::set<pid_t> pids;
+  static std::set<pid_t> pids = children();
   return pids;
 }
 
 std::vector<pid_t> orphans() {
   std::vector<pid_t> found;
-  std::error_code none;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", none)) {
-    std::ifstream children(task.path() / "children");
-    for (pid_t pid = 0; children >> pid;)
-      if (!living().contains(pid)) found.push_back(pid);
-  }
+  std::ranges::set_difference(children(), living(), std::back_inserter(found));
   return found;
 }
 
@@ -110,10 +116,11 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Variab
   std::vector<char*> entries = null_ended(environment);
   const pid_t parent = getpid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  std::set<pid_t>& known = living();
   pid_ = fork();
   if (pid_ < 0) throw Error(fmt::format("fork: {}", strerror(errno)), Fault::internal);
   if (pid_ == 0) become(argv.data(), entries.data(), requests.read.get(), records.write.get(), output.write.get(), null.get(), failure.write.get(), parent);
-  living().insert(pid_);
+  known.insert(pid_);
   setpgid(pid_, pid_);  // both sides set it, so that kill() cannot come too early
   failure.write.reset();
   int error = 0;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdio>
@@ -107,6 +108,25 @@ TEST(ChildProcess, OrphansEndWhileOthersGoOn) {
   other.send("still here");
   ASSERT_EQ(other.next(line, Clock::now() + 5s), Got::line);
   EXPECT_EQ(line, "still here");
+}
+
+// In a process of its own, which has made no ChildProcess yet.
+TEST(ChildProcessDeathTest, LeavesAloneWhatWasThereBefore) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const pid_t before = fork();
+        if (before == 0) {
+          execlp("sleep", "sleep", "60", nullptr);
+          _exit(127);
+        }
+        ChildProcess({"/bin/true"}).wait(Clock::now() + 5s);
+        ChildProcess::end_orphans();
+        const bool ended = waitpid(before, nullptr, WNOHANG) != 0;
+        kill(before, SIGKILL);
+        _exit(ended);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(ChildProcess, IsKnownToBeDeadThoughAGrandchildHoldsItsRecords) {
