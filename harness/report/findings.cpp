@@ -41,8 +41,9 @@ std::string shared_fault(const Row& row) {
   return fmt::format("{}{}\n{}\n{}\n{}", word(outcome), side_text(row.trial), m.reason, findings.empty() ? "" : findings.front().message, m.output);
 }
 
-// `same`: more rows of which the block is true.
-std::string block(const Row& row, std::size_t same, const TableOptions& options) {
+// Of the first of `rows`, which is true of all of them.
+std::string block(const std::vector<const Row*>& rows, const TableOptions& options) {
+  const Row& row = *rows.front();
   const Outcome outcome = row.verdict.outcome;
   const std::string place = place_text(row.trial);
   std::string text = fmt::format("{}  {}  {}{}\n", paint(word(outcome), tone_of(outcome), options.color), printable(row.measurement.backend) + side_text(row.trial),
@@ -59,9 +60,10 @@ std::string block(const Row& row, std::size_t same, const TableOptions& options)
   if (const std::string& diagnosis = row.measurement.numerics.diagnosis; !diagnosis.empty() && !tells(row.verdict.findings, diagnosis))
     text += fmt::format("    output {}\n", printable(diagnosis));
   for (const std::string& line : printable_tail(row.measurement.output, kOutputLines)) text += fmt::format("    | {}\n", line);
-  if (same > 0) text += fmt::format("    the same in {} more row{}\n", same, same == 1 ? "" : "s");
-  // Never cut: it is there to be copied.
-  if (!row.reproduce.empty()) text += fmt::format("    reproduce: {}\n", printable(row.reproduce));
+  if (rows.size() > 1) text += fmt::format("    the same in {} more row{}\n", rows.size() - 1, rows.size() == 2 ? "" : "s");
+  // Never cut: they are there to be copied. Of rows that did not fail one is enough.
+  for (const Row* each : rows)
+    if (!each->reproduce.empty() && (each == &row || outcome != Outcome::cannot_measure)) text += fmt::format("    reproduce: {}\n", printable(each->reproduce));
   return text;
 }
 
@@ -95,12 +97,12 @@ class Groups {
 std::string findings(const RunResult& run, const TableOptions& options) {
   std::string text;
   const std::vector<const Row*> notable = notable_rows(run);
-  std::map<std::string, std::size_t> faults;  // rows that have it and were not told of
-  for (const Row* row : notable) ++faults[shared_fault(*row)];
+  std::map<std::string, std::vector<const Row*>> faults;  // rows that have it and were not told of
+  for (const Row* row : notable) faults[shared_fault(*row)].push_back(row);
   for (const Row* row : notable) {
     const std::string fault = shared_fault(*row);
-    const std::size_t rows = fault.empty() ? 1 : std::exchange(faults[fault], 0);
-    if (rows > 0) text += fmt::format("\n{}", block(*row, rows - 1, options));
+    const std::vector<const Row*> rows = fault.empty() ? std::vector{row} : std::exchange(faults[fault], {});
+    if (!rows.empty()) text += fmt::format("\n{}", block(rows, options));
   }
 
   Groups left_out, not_judged;
