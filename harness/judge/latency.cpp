@@ -101,7 +101,7 @@ std::string blame(const JudgeInput& input, const LatencyGate& gate, const Sample
   const std::vector<double> first = times(m.blocks, &Block::first_ns);
   if (gate.metric != LatencyMetric::span && !first.empty() && median(first) < 1.25 * median(sample.now) && median(sample.now) > 3 * median(sample.before))
     reasons.push_back("the steady call is as slow as the first: a plan may be made in every call");
-  else if (const std::vector<double> device = times(m.blocks, &Block::device_ns); gate.metric == LatencyMetric::host && !device.empty() &&
+  else if (const std::vector<double> device = device_times(m); gate.metric == LatencyMetric::host && !device.empty() &&
            median(sample.now) > 3 * median(sample.before) && median(sample.now) > 10 * median(device))
     reasons.push_back(fmt::format("the device works {} of it: a plan, a compilation or a wait in every call", duration_text(median(device))));
   return reasons.empty() ? "" : ": " + fmt::format("{}", fmt::join(reasons, "; "));
