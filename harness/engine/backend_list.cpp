@@ -30,7 +30,7 @@ std::string table_fault(const attn_backend* table) {
 }
 
 std::string refusal(const attn_backend& table, std::uint64_t missing) {
-  const bool says_why = table.struct_size >= offsetof(attn_backend, why_not) + sizeof table.why_not && table.why_not_bits & missing && table.why_not;
+  const bool says_why = has(table, &attn_backend::why_not) && table.why_not_bits & missing;
   return fmt::format("{} cannot do: {}{}", table.name, words_of_bits(missing), says_why ? fmt::format(" ({})", table.why_not) : "");
 }
 

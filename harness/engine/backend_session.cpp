@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "engine/backend_list.hpp"
 #include "engine/clock.hpp"
 
 namespace attn {
@@ -29,13 +30,6 @@ class Answer {
   std::array<char, 4096> buffer_{};
   attn_text text_{buffer_.data(), buffer_.size()};
 };
-
-// Whether the backend, which may have been built with an older and shorter table, has this function.
-template <class Function>
-bool has(const attn_backend& backend, Function attn_backend::*function) {
-  const auto end = reinterpret_cast<const char*>(&(backend.*function) + 1) - reinterpret_cast<const char*>(&backend);
-  return backend.struct_size >= static_cast<std::size_t>(end) && backend.*function;
-}
 
 }  // namespace
 
